@@ -125,8 +125,8 @@ type Notify struct {
 	Payload []byte
 }
 
-// Batch is applied whole or refused whole. Order: the ID is looked up, then the fence, then the expectations, then everything is applied.
-// Nothing in a batch may name the same document twice except an Expect and one Put or Delete.
+// Batch is applied whole or refused whole. Order: the ID is looked up, then the fence, then the expectations, then everything is applied
+// in the order of the fields. No document may be expected twice or written (Put, Delete, Add) twice in one batch; Check says so.
 type Batch struct {
 	// ID makes a repeat harmless: a second commit of the same ID within BatchKept returns the first one's Result and applies nothing.
 	// Empty: Commit draws one, and its own retries are safe.
