@@ -1,0 +1,105 @@
+package core
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// ApprovalState is a state of an approval.
+type ApprovalState string
+
+const (
+	Pending   ApprovalState = "pending"
+	Approved  ApprovalState = "approved"
+	Denied    ApprovalState = "denied"    // by a person, and by nothing else
+	Expired   ApprovalState = "expired"   // nobody answered in time
+	Withdrawn ApprovalState = "withdrawn" // by stop or cancel
+)
+
+// ApprovalStates is the state machine of an approval.
+var ApprovalStates = map[ApprovalState][]ApprovalState{
+	Pending:   {Approved, Denied, Expired, Withdrawn},
+	Approved:  {},
+	Denied:    {},
+	Expired:   {},
+	Withdrawn: {},
+}
+
+// Scope is how far an approval reaches.
+type Scope string
+
+const (
+	Once       Scope = "once"
+	ForSession Scope = "session" // stores the offered rules for the session
+	Always     Scope = "always"  // stores them for the workspace; admins
+)
+
+// Action is what exactly would happen: the part of an approval that its digest covers. What runs is what was shown, or nothing.
+type Action struct {
+	Tool string `json:"tool"`
+	// Input is the arguments as the model sent them.
+	Input json.RawMessage `json:"input"`
+	// Show is the whole action as a person reads it.
+	Show string `json:"show"`
+	// Dir is where it runs.
+	Dir string `json:"dir"`
+	// Scripts are the files that the action would execute by name, with the SHA-256 of what is in them now.
+	Scripts map[string]string `json:"scripts,omitempty"`
+}
+
+// Digest is the SHA-256 of the action in hex.
+func (a Action) Digest() string {
+	raw, err := json.Marshal(a)
+	if err != nil { // Input is not JSON; everything else always marshals
+		raw, _ = json.Marshal(Action{Tool: a.Tool, Input: nil, Show: a.Show + "\x00" + string(a.Input), Dir: a.Dir, Scripts: a.Scripts})
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// Approval is a pending question whether one exact action may run.
+type Approval struct {
+	Schema  int        `json:"schema_version"`
+	ID      ApprovalID `json:"id"`
+	Ref     Ref        `json:"ref"`
+	Session SessionID  `json:"session"`
+	Prompt  PromptID   `json:"prompt"`
+	Call    CallID     `json:"call"`
+	Author  Person     `json:"author"` // of the prompt
+	Place   Place      `json:"place"`
+	Action  Action     `json:"action"`
+	Digest  string     `json:"digest"`
+	Rule    string     `json:"rule"` // why it is asked, in one sentence
+	Writes  []string   `json:"writes,omitempty"`
+	Hosts   []string   `json:"hosts,omitempty"`
+	// Offers are the narrow rules that "for this session" and "always here" would store; empty: neither is offered.
+	Offers  []string      `json:"offers,omitempty"`
+	Confirm string        `json:"confirm,omitempty"` // the target to repeat in a second press
+	Number  int           `json:"number"`            // n of Of on the card
+	Of      int           `json:"of"`
+	State   ApprovalState `json:"state"`
+	Scope   Scope         `json:"scope,omitempty"`
+	By      Person        `json:"by,omitempty"`
+	Reason  string        `json:"reason,omitempty"`
+	Created time.Time     `json:"created"`
+	Expires time.Time     `json:"expires"`
+	Decided time.Time     `json:"decided,omitzero"`
+	Used    time.Time     `json:"used,omitzero"` // when the action started; it starts at most once
+	Trace   TraceID       `json:"trace"`
+}
+
+// To decides the approval. One that is decided already stays as it is: ErrDecided says by whom.
+func (a *Approval) To(next ApprovalState, by Person, reason string, at time.Time) error {
+	if a.State != Pending {
+		who := string(a.By)
+		if who == "" {
+			who = "nobody"
+		}
+		return fmt.Errorf("%w: %s was %s by %s at %s", ErrDecided, a.Ref, a.State, who, a.Decided.UTC().Format("15:04:05"))
+	}
+	a.State, a.By, a.Reason, a.Decided = next, by, reason, at
+	return nil
+}
