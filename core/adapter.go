@@ -136,6 +136,10 @@ type (
 	Checker interface {
 		Check(ctx context.Context) error
 	}
+	// Noter tells what limits the bot on this platform without being wrong, in sentences that say how to change it.
+	Noter interface {
+		Notes() []string
+	}
 )
 
 // SendFault says what an unsuccessful send or edit means for the message.

@@ -62,7 +62,6 @@ func (a Action) Digest() string {
 
 // Approval is a pending question whether one exact action may run.
 type Approval struct {
-	Schema  int        `json:"schema_version"`
 	ID      ApprovalID `json:"id"`
 	Ref     Ref        `json:"ref"`
 	Session SessionID  `json:"session"`

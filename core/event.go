@@ -19,9 +19,21 @@ const (
 	EventQuestion  EventType = "question"        // Text, Choices
 	EventAnswer    EventType = "answer"          // Text
 	EventEnd       EventType = "result"          // State, Error, Turns, Tokens: exactly one for each prompt
+	EventReminder  EventType = "reminder"        // Request, Tool, Show: an approval still waits
 	EventTakenOver EventType = "takeover"        // another replica goes on
 	EventCompacted EventType = "compacted"       // older turns were shortened; Text
 	EventUncertain EventType = "outcome_unknown" // ID, Tool, Input: a call began and its end was not seen
+)
+
+// Choices of questions. What each does is the bot's to know: continue and ask again resume the prompt, stop and close cancel it.
+const (
+	ChoiceContinue = "Continue"
+	ChoiceStop     = "Stop"
+	ChoiceAgain    = "Ask again"
+	ChoiceClose    = "Close"
+	ChoiceTryAgain = "Try again"
+	ChoiceRunThem  = "Run them"
+	ChoiceDropThem = "Drop them"
 )
 
 // Event is what a run has to say, platform-neutral. The same type goes to chats, to `exec --json` and into the outbox. Progress (turn,

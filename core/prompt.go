@@ -7,7 +7,6 @@ import (
 
 // Session is one conversation with one agent in one workspace.
 type Session struct {
-	Schema    int       `json:"schema_version"`
 	ID        SessionID `json:"id"`
 	Ref       Ref       `json:"ref"`
 	Title     string    `json:"title"`
@@ -24,8 +23,6 @@ type Session struct {
 	Held bool `json:"held,omitempty"`
 	// Last is the newest prompt that ended.
 	Last PromptID `json:"last,omitempty"`
-	// Bytes is the size of the transcript so far.
-	Bytes int64 `json:"bytes,omitempty"`
 }
 
 // PromptState is a state of a prompt.
@@ -80,7 +77,6 @@ const (
 
 // Prompt is one user turn in a session.
 type Prompt struct {
-	Schema      int          `json:"schema_version"`
 	ID          PromptID     `json:"id"`
 	Ref         Ref          `json:"ref"`
 	Session     SessionID    `json:"session"`
@@ -98,8 +94,9 @@ type Prompt struct {
 	Ended       time.Time    `json:"ended,omitzero"`
 	// Pending are the approvals that the prompt waits for.
 	Pending []ApprovalID `json:"pending,omitempty"`
-	// Takeovers counts those without a new transcript record; three end the prompt.
+	// Takeovers counts those in a row between which the transcript did not grow (Mark is its size at the last one); three end the prompt.
 	Takeovers int     `json:"takeovers,omitempty"`
+	Mark      int64   `json:"mark,omitempty"`
 	Denials   int     `json:"denials,omitempty"`
 	Turns     int     `json:"turns,omitempty"`
 	Extra     int     `json:"extra,omitempty"` // how often a person said continue at a limit

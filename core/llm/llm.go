@@ -30,12 +30,8 @@ type Message struct {
 	CallID  string `json:"call_id,omitempty"` // of a tool's reply: the call it answers
 }
 
-// Call is one tool call that the model asked for. Arguments is what the model wrote, not yet known to be JSON.
-type Call struct {
-	ID        core.CallID `json:"id"`
-	Name      string      `json:"name"`
-	Arguments string      `json:"arguments"`
-}
+// Call is one tool call that the model asked for.
+type Call = core.Call
 
 // Tool is a tool as offered to the model. Schema is the JSON Schema of its arguments, an object.
 type Tool struct {

@@ -1,0 +1,164 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"math"
+	"strings"
+	"time"
+
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// Members of the due index begin with what is due.
+const (
+	dueExpire = "expire/"
+	dueRemind = "remind/"
+)
+
+// remindAfter is when a person who has not answered an approval is reminded; once more the next morning, 18 hours later, because nobody
+// knows their time zone.
+const remindAfter = time.Hour
+
+// due does what has become due by the store's clock. Everything due is done in a commit that takes it out of the index, so it happens once.
+func (s *Scheduler) due(ctx context.Context) {
+	page, err := s.store.Scan(ctx, state.Due, store.Range{Limit: 64, Due: true})
+	if err != nil {
+		return // the dispatcher has logged that the store is away
+	}
+	for _, e := range page.Entries {
+		kind, id, _ := strings.Cut(e.Member, "/")
+		err := s.retry(ctx, kind+" approval", func() error { return s.dueApproval(ctx, e.Member, kind+"/", core.ApprovalID(id)) })
+		if err != nil && ctx.Err() == nil {
+			s.log.Warn("cannot do what is due; trying again", "what", e.Member, "error", err)
+		}
+	}
+}
+
+func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id core.ApprovalID) error {
+	key := state.ApprovalKey(id)
+	a, now, err := state.Get[core.Approval](ctx, s.store, key)
+	if err != nil {
+		return err
+	}
+	s.clock.Observe(now)
+	b := &state.Batch{}
+	b.RemoveFrom(state.Due, member)
+	b.Expect(key, a.Version)
+	switch {
+	case a.Value.State != core.Pending: // decided meanwhile, or gone
+	case kind == dueExpire:
+		b.Batch.Expect = nil // decide expects it
+		if err := s.decide(b, key, a, core.Expired, "", "nobody answered in time"); err != nil {
+			return err
+		}
+		if err := s.unanswered(ctx, b, a.Value); err != nil {
+			return err
+		}
+	case kind == dueRemind:
+		b.Append(state.Lane(a.Value.Session), core.Letter{SessionID: a.Value.Session, PromptID: a.Value.Prompt, Place: a.Value.Place, Asker: a.Value.Author,
+			Loud: true, Event: core.Event{Type: core.EventReminder, Time: now, Request: a.Value.Ref, Tool: a.Value.Action.Tool, Show: a.Value.Action.Show,
+				Approvals: []core.ApprovalID{id}, Trace: a.Value.Trace}})
+		s.ready(b, a.Value.Session)
+		if now.Sub(a.Value.Created) < 2*remindAfter {
+			b.InsertNow(state.Due, member, 18*time.Hour)
+			b.Batch.Remove = nil
+		}
+	}
+	_, err = b.Commit(ctx, s.store)
+	return err
+}
+
+// unanswered leaves a prompt whose approval has expired to its author: nobody said no, so it is not told so. Ask again resumes it; Close
+// cancels it.
+func (s *Scheduler) unanswered(ctx context.Context, b *state.Batch, a core.Approval) error {
+	p, err := s.load(ctx, a.Prompt)
+	if err != nil || p.prompt.Value.State != core.Waiting {
+		return err
+	}
+	v := &p.prompt.Value
+	v.Question = "nobody answered " + string(a.Ref) + " in time; ask again?"
+	b.Update(state.PromptKey(v.ID), p.prompt.Version, *v)
+	b.Append(state.Lane(a.Session), letter(s.clock.Now(), p.session.Value, *v,
+		core.Event{Type: core.EventQuestion, Text: v.Question, Choices: []string{core.ChoiceAgain, core.ChoiceClose}}, true))
+	return nil
+}
+
+// keepClosed is how long a closed session and all that belongs to it are kept; keepAudit, the audit log.
+const (
+	keepClosed = 90 * 24 * time.Hour
+	keepDead   = 24 * time.Hour
+)
+
+// collect removes what has been kept long enough: closed sessions, a few at a time, and dead replicas' names.
+func (s *Scheduler) collect(ctx context.Context) {
+	page, err := s.store.Scan(ctx, state.GC, store.Range{Limit: 16, Due: true})
+	if err != nil {
+		return
+	}
+	for _, e := range page.Entries {
+		if err := s.forget(ctx, core.SessionID(e.Member)); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
+			s.log.Warn("cannot remove a closed session; trying again", "session", e.Member, "error", err)
+		}
+	}
+	dead, err := s.store.Scan(ctx, state.Replicas, store.Range{Limit: 64})
+	if err != nil {
+		return
+	}
+	var b state.Batch
+	for _, e := range dead.Entries {
+		if dead.Time.Sub(time.UnixMilli(int64(e.Score))) > keepDead {
+			b.RemoveFrom(state.Replicas, e.Member)
+		}
+	}
+	if len(b.Batch.Remove) > 0 {
+		if _, err := b.Commit(ctx, s.store); err != nil && ctx.Err() == nil {
+			s.log.Warn("cannot forget dead replicas; trying again", "error", err)
+		}
+	}
+}
+
+// forget removes a closed session with its prompts, approvals, refs and logs.
+func (s *Scheduler) forget(ctx context.Context, id core.SessionID) error {
+	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
+	if err != nil {
+		return err
+	}
+	records, err := s.Transcript(ctx, id)
+	if err != nil {
+		return err
+	}
+	var b state.Batch
+	b.Expect(state.SessionKey(id), sess.Version)
+	gone := map[store.Key]bool{}
+	drop := func(keys ...store.Key) {
+		for _, k := range keys {
+			if !gone[k] {
+				gone[k] = true
+				b.Batch.Delete = append(b.Batch.Delete, k)
+			}
+		}
+	}
+	for _, rec := range records {
+		p, _, err := state.Get[core.Prompt](ctx, s.store, state.PromptKey(rec.Prompt))
+		if err != nil {
+			return err
+		}
+		if p.Exists() {
+			drop(state.PromptKey(rec.Prompt), state.RefKey(p.Value.Ref))
+		}
+		if rec.Approval != "" {
+			drop(state.ApprovalKey(rec.Approval))
+		}
+	}
+	v := sess.Value
+	drop(state.SessionKey(id), state.RefKey(v.Ref), state.SizeKey(id), state.PiecesKey(id), state.SessionRules(id))
+	b.Trim = []store.Trim{{Log: state.Transcript(id), Before: math.MaxInt64}, {Log: state.Lane(id), Before: math.MaxInt64}}
+	for _, index := range []store.Index{state.GC, state.Sessions, state.ByPerson(v.Owner), state.ByPlace(v.Place), state.Ready} {
+		b.RemoveFrom(index, string(id))
+	}
+	_, err = b.Commit(ctx, s.store)
+	return err
+}

@@ -1,0 +1,284 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// pair is a prompt with its session, as read together.
+type pair struct {
+	session state.Doc[core.Session]
+	prompt  state.Doc[core.Prompt]
+}
+
+// load reads a prompt and its session.
+func (s *Scheduler) load(ctx context.Context, id core.PromptID) (pair, error) {
+	var out pair
+	var err error
+	if out.prompt, _, err = state.Get[core.Prompt](ctx, s.store, state.PromptKey(id)); err != nil {
+		return out, err
+	}
+	if !out.prompt.Exists() {
+		return out, fmt.Errorf("prompt %s: %w", id, core.ErrNotFound)
+	}
+	snap, err := s.store.Get(ctx, state.SessionKey(out.prompt.Value.Session), state.PromptKey(id))
+	if err != nil {
+		return out, err
+	}
+	s.clock.Observe(snap.Time)
+	if out.session, err = state.Decode[core.Session](state.SessionKey(out.prompt.Value.Session), snap.Docs[0]); err != nil {
+		return out, err
+	}
+	out.prompt, err = state.Decode[core.Prompt](state.PromptKey(id), snap.Docs[1])
+	return out, err
+}
+
+// change decides something about a prompt on what was read, and commits it with an audit entry.
+func (s *Scheduler) change(ctx context.Context, id core.PromptID, what string, who core.Person, decide func(b *state.Batch, p *pair) error) (core.Prompt, error) {
+	var out core.Prompt
+	err := s.retry(ctx, what+" prompt", func() error {
+		p, err := s.load(ctx, id)
+		if err != nil {
+			return err
+		}
+		b := &state.Batch{}
+		b.Durable = true
+		if err := decide(b, &p); err != nil {
+			return err
+		}
+		b.Update(state.PromptKey(id), p.prompt.Version, p.prompt.Value)
+		b.Append(state.Audit, Entry{Time: s.clock.Now(), What: "ordered", Session: p.session.Value.Ref, Prompt: p.prompt.Value.Ref, Who: who,
+			Outcome: what, Trace: p.prompt.Value.Trace})
+		out = p.prompt.Value
+		_, err = b.Commit(ctx, s.store)
+		return err
+	})
+	return out, err
+}
+
+// Cancel ends a prompt. One that a replica is running gets an order and ends when everything it started has ended; the order cannot be lost. The
+// approvals that it waits for are withdrawn in the same commit, so that a press that comes later changes nothing.
+func (s *Scheduler) Cancel(ctx context.Context, id core.PromptID, who core.Person) (core.Prompt, error) {
+	return s.change(ctx, id, "cancel", who, func(b *state.Batch, p *pair) error { return s.cancel(ctx, b, p, who) })
+}
+
+func (s *Scheduler) cancel(ctx context.Context, b *state.Batch, p *pair, who core.Person) error {
+	v := &p.prompt.Value
+	if v.State.Ended() {
+		return fmt.Errorf("%w: prompt %s is %s already", core.ErrRefused, v.Ref, v.State.Word())
+	}
+	if v.State == core.Running {
+		s.order(b, v, core.OrderCancel, who)
+		return nil
+	}
+	if err := s.withdraw(ctx, b, *v, who); err != nil {
+		return err
+	}
+	return s.end(b, &p.session, v, core.Cancelled, Outcome{Error: by("stopped", who)})
+}
+
+// order stores what the replica that runs the prompt has to do, and rings for it.
+func (s *Scheduler) order(b *state.Batch, p *core.Prompt, o core.Order, who core.Person) {
+	p.Order, p.OrderBy = o, who
+	b.Ring(state.BellOrder, string(p.ID))
+}
+
+// withdraw ends the approvals that a prompt waits for.
+func (s *Scheduler) withdraw(ctx context.Context, b *state.Batch, p core.Prompt, who core.Person) error {
+	keys := make([]store.Key, len(p.Pending))
+	for i, id := range p.Pending {
+		keys[i] = state.ApprovalKey(id)
+	}
+	docs, _, err := state.GetAll[core.Approval](ctx, s.store, keys)
+	if err != nil {
+		return err
+	}
+	for i, d := range docs {
+		if d.Value.State == core.Pending {
+			if err := s.decide(b, keys[i], d, core.Withdrawn, who, ""); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Pause holds a prompt until Resume. A running one is interrupted: a model call is dropped and asked again later, a tool that runs is ended.
+func (s *Scheduler) Pause(ctx context.Context, id core.PromptID, who core.Person) (core.Prompt, error) {
+	return s.change(ctx, id, "pause", who, func(b *state.Batch, p *pair) error {
+		v := &p.prompt.Value
+		if v.State == core.Running {
+			s.order(b, v, core.OrderPause, who)
+			return nil
+		}
+		if err := s.withdraw(ctx, b, *v, who); err != nil {
+			return err
+		}
+		v.Pending = nil
+		return v.To(core.Paused, by("paused", who))
+	})
+}
+
+// Resume lets a paused prompt go on, or answers "continue" to the question of one that waits at a limit.
+func (s *Scheduler) Resume(ctx context.Context, id core.PromptID, who core.Person) (core.Prompt, error) {
+	return s.change(ctx, id, "resume", who, func(b *state.Batch, p *pair) error {
+		v := &p.prompt.Value
+		switch {
+		case v.State == core.Running && v.Order == core.OrderPause:
+			v.Order = core.OrderNone
+			return nil
+		case v.State == core.Waiting && v.Question != "":
+			v.Extra, v.Question = v.Extra+1, ""
+		case v.State != core.Paused:
+			return fmt.Errorf("%w: prompt %s is %s; only a paused one, or one that asks whether to continue, can be resumed", core.ErrRefused, v.Ref, v.State.Word())
+		}
+		if err := v.To(core.Queued, ""); err != nil {
+			return err
+		}
+		s.ready(b, v.Session)
+		return nil
+	})
+}
+
+// Steer gives a running prompt a message that the model reads before its next turn. A prompt that is not running refuses it.
+func (s *Scheduler) Steer(ctx context.Context, id core.PromptID, who core.Person, text string) (core.Prompt, error) {
+	return s.change(ctx, id, "steer", who, func(_ *state.Batch, p *pair) error {
+		v := &p.prompt.Value
+		if v.State.Ended() {
+			return fmt.Errorf("%w: prompt %s is %s; write a new one", core.ErrRefused, v.Ref, v.State.Word())
+		}
+		if len(v.Steer) >= s.cfg.MaxQueue {
+			return fmt.Errorf("%w: prompt %s has %d messages that it has not read yet", core.ErrRefused, v.Ref, len(v.Steer))
+		}
+		v.Steer = append(v.Steer, text)
+		return nil
+	})
+}
+
+// Stop cancels a session's first unfinished prompt, and holds those behind it until a person says what is to become of them. It
+// returns the prompt and how many are held.
+func (s *Scheduler) Stop(ctx context.Context, id core.SessionID, who core.Person) (core.Prompt, int, error) {
+	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
+	if err != nil {
+		return core.Prompt{}, 0, err
+	}
+	if len(sess.Value.Queue) == 0 {
+		return core.Prompt{}, 0, fmt.Errorf("%w: nothing is going on in session %s", core.ErrRefused, sess.Value.Ref)
+	}
+	held := 0
+	p, err := s.change(ctx, sess.Value.Queue[0], "stop", who, func(b *state.Batch, p *pair) error {
+		v := &p.session.Value
+		held = len(v.Queue) - 1
+		v.Held = held > 0
+		running := p.prompt.Value.State == core.Running
+		if err := s.cancel(ctx, b, p, who); err != nil {
+			return err
+		}
+		if running { // otherwise end has written the session
+			b.Update(state.SessionKey(v.ID), p.session.Version, *v)
+		}
+		return nil
+	})
+	return p, held, err
+}
+
+// Release lets the prompts run that a stop held; with drop it cancels them instead.
+func (s *Scheduler) Release(ctx context.Context, id core.SessionID, who core.Person, drop bool) (int, error) {
+	var held []core.PromptID
+	err := s.session(ctx, id, "release", who, func(b *state.Batch, v *core.Session) error {
+		if !v.Held {
+			return fmt.Errorf("%w: session %s holds nothing back", core.ErrRefused, v.Ref)
+		}
+		held = slices.Clone(v.Queue)
+		if !drop {
+			v.Held = false
+			s.ready(b, id)
+		}
+		return nil
+	})
+	if err != nil || !drop {
+		return len(held), err
+	}
+	for _, p := range held {
+		if _, err := s.Cancel(ctx, p, who); err != nil && !errors.Is(err, core.ErrRefused) {
+			return len(held), err
+		}
+	}
+	return len(held), nil
+}
+
+// Close closes a session: its unfinished prompts are cancelled, and it takes no more.
+func (s *Scheduler) Close(ctx context.Context, id core.SessionID, who core.Person) (core.Session, error) {
+	var out core.Session
+	err := s.session(ctx, id, "close", who, func(b *state.Batch, v *core.Session) error {
+		if v.Closed {
+			return fmt.Errorf("%w: session %s is closed already", core.ErrRefused, v.Ref)
+		}
+		v.Closed = true
+		out = *v
+		b.InsertNow(state.GC, string(id), keepClosed)
+		return nil
+	})
+	if err != nil {
+		return out, err
+	}
+	for _, p := range slices.Backward(out.Queue) {
+		if _, err := s.Cancel(ctx, p, who); err != nil && !errors.Is(err, core.ErrRefused) {
+			return out, err
+		}
+	}
+	return out, nil
+}
+
+// Rename gives a session another title.
+func (s *Scheduler) Rename(ctx context.Context, id core.SessionID, who core.Person, title string) (core.Session, error) {
+	var out core.Session
+	err := s.session(ctx, id, "rename", who, func(_ *state.Batch, v *core.Session) error {
+		v.Title = Title(title, "")
+		if v.Title == "" {
+			return fmt.Errorf("%w: a title needs at least one character", core.ErrRefused)
+		}
+		out = *v
+		return nil
+	})
+	return out, err
+}
+
+// SetMode gives a session another mode, from its next call on.
+func (s *Scheduler) SetMode(ctx context.Context, id core.SessionID, who core.Person, mode core.Mode) error {
+	return s.session(ctx, id, "mode "+string(mode), who, func(_ *state.Batch, v *core.Session) error {
+		v.Mode = mode
+		return nil
+	})
+}
+
+// session changes a session document on what was read.
+func (s *Scheduler) session(ctx context.Context, id core.SessionID, what string, who core.Person, decide func(*state.Batch, *core.Session) error) error {
+	return s.retry(ctx, what+" session", func() error {
+		sess, now, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
+		if err != nil {
+			return err
+		}
+		if !sess.Exists() {
+			return fmt.Errorf("session: %w", core.ErrNotFound)
+		}
+		s.clock.Observe(now)
+		b := &state.Batch{}
+		b.Durable = true
+		if err := decide(b, &sess.Value); err != nil {
+			return err
+		}
+		sess.Value.Touched = now
+		b.Update(state.SessionKey(id), sess.Version, sess.Value)
+		s.touch(b, sess.Value)
+		b.Append(state.Audit, Entry{Time: now, What: "ordered", Session: sess.Value.Ref, Who: who, Outcome: what})
+		_, err = b.Commit(ctx, s.store)
+		return err
+	})
+}

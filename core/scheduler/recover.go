@@ -1,0 +1,146 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// maxTakeovers is how often a prompt may be taken over without its transcript having grown.
+const maxTakeovers = 3
+
+// recover takes over the sessions whose replica is dead: it ends their claims, and their running prompts are queued again. Any number of replicas may do it at
+// once; versions see to it that one succeeds.
+func (s *Scheduler) recover(ctx context.Context) {
+	var after *store.Entry
+	for ctx.Err() == nil {
+		page, err := s.store.Scan(ctx, state.Running, store.Range{After: after, Limit: 256})
+		if err != nil {
+			if ctx.Err() == nil {
+				s.log.Warn("cannot look for dead replicas' sessions; trying again", "error", err)
+			}
+			return
+		}
+		s.clock.Observe(page.Time)
+		if err := s.recoverPage(ctx, page.Entries); err != nil && ctx.Err() == nil {
+			s.log.Warn("cannot take over; trying again", "error", err)
+		}
+		if len(page.Entries) < 256 {
+			return
+		}
+		after = &page.Entries[len(page.Entries)-1]
+	}
+}
+
+func (s *Scheduler) recoverPage(ctx context.Context, entries []store.Entry) error {
+	ids := make([]core.SessionID, 0, len(entries))
+	claims := make([]store.Key, 0, len(entries))
+	for _, e := range entries {
+		id := core.SessionID(e.Member)
+		s.mu.Lock()
+		_, mine := s.held[id]
+		s.mu.Unlock()
+		if !mine {
+			ids, claims = append(ids, id), append(claims, state.ClaimKey(id))
+		}
+	}
+	docs, _, err := state.GetAll[Claim](ctx, s.store, claims)
+	if err != nil {
+		return err
+	}
+	beats := make([]store.Key, len(docs))
+	for i, d := range docs {
+		beats[i] = state.ReplicaKey(d.Value.Replica)
+	}
+	alive, _, err := state.GetAll[Replica](ctx, s.store, beats)
+	if err != nil {
+		return err
+	}
+	var errs error
+	for i, claim := range docs {
+		if claim.Exists() && alive[i].Exists() {
+			continue
+		}
+		err := s.takeOver(ctx, ids[i], claim)
+		if err != nil && !errors.Is(err, store.ErrConflict) { // a conflict: somebody else has seen to it
+			errs = errors.Join(errs, err)
+		}
+	}
+	return errs
+}
+
+// takeOver ends the claim of a dead replica. The batch holds only as long as the replica is dead and the claim is still the one that was read.
+func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state.Doc[Claim]) error {
+	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
+	if err != nil {
+		return err
+	}
+	b := &state.Batch{}
+	b.Durable = true
+	b.Expect(state.ClaimKey(id), claim.Version)
+	if claim.Exists() {
+		b.Expect(state.ReplicaKey(claim.Value.Replica), 0)
+		b.Batch.Delete = append(b.Batch.Delete, state.ClaimKey(id))
+	}
+	b.RemoveFrom(state.Running, string(id))
+	b.RemoveFrom(state.ByWorkspace(sess.Value.Workspace), string(id))
+	s.ready(b, id)
+	if len(sess.Value.Queue) == 0 {
+		_, err := b.Commit(ctx, s.store)
+		return err
+	}
+	p, err := s.load(ctx, sess.Value.Queue[0])
+	if err != nil {
+		return err
+	}
+	if v := &p.prompt.Value; v.State == core.Running {
+		size, err := s.Size(ctx, id)
+		if err != nil {
+			return err
+		}
+		if size != v.Mark {
+			v.Takeovers, v.Mark = 0, size
+		}
+		v.Takeovers++
+		switch {
+		case v.Order == core.OrderCancel:
+			err = s.end(b, &p.session, v, core.Cancelled, Outcome{Error: by("stopped", v.OrderBy)})
+		case v.Order == core.OrderPause:
+			v.Order = core.OrderNone
+			err = v.To(core.Paused, by("paused", v.OrderBy))
+		case v.Takeovers >= maxTakeovers:
+			err = s.end(b, &p.session, v, core.Failed, Outcome{Error: fmt.Sprintf(
+				"%d replicas died or hung while they worked on this, without getting any further; look at the log for trace %s, then retry", v.Takeovers, v.Trace)})
+		default:
+			err = v.To(core.Queued, "taken over")
+		}
+		if err != nil {
+			return err
+		}
+		b.Update(state.PromptKey(v.ID), p.prompt.Version, *v)
+		b.Append(state.Audit, Entry{Time: s.clock.Now(), What: "taken over", Session: sess.Value.Ref, Prompt: v.Ref, Outcome: string(v.State), Trace: v.Trace,
+			Why: "replica " + string(claim.Value.Replica) + " is gone"})
+	}
+	if _, err := b.Commit(ctx, s.store); err != nil {
+		return err
+	}
+	s.log.Info("took over a session of a dead replica", "session", sess.Value.Ref, "replica", claim.Value.Replica)
+	return nil
+}
+
+// Size is how many bytes a session's transcript has.
+func (s *Scheduler) Size(ctx context.Context, id core.SessionID) (int64, error) {
+	snap, err := s.store.Get(ctx, state.SizeKey(id))
+	if err != nil || snap.Docs[0].Version == 0 {
+		return 0, err
+	}
+	var n int64
+	if _, err := fmt.Sscan(string(snap.Docs[0].Value), &n); err != nil {
+		return 0, fmt.Errorf("read size of session %s: %w", id, err)
+	}
+	return n, nil
+}

@@ -1,0 +1,302 @@
+package scheduler
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// holding is a session in this replica's hands.
+type holding struct {
+	ctx  context.Context
+	stop context.CancelCauseFunc
+	park chan struct{} // closed: come to an end at the next boundary
+
+	mu     sync.Mutex
+	parked bool
+	run    *Run
+}
+
+func newHolding(parent context.Context, _ core.SessionID) *holding {
+	h := &holding{park: make(chan struct{})}
+	h.ctx, h.stop = context.WithCancelCause(parent)
+	return h
+}
+
+func (h *holding) set(r *Run) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.run = r
+}
+
+func (h *holding) get() *Run {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.run
+}
+
+func (h *holding) parkNow() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.parked {
+		h.parked = true
+		close(h.park)
+	}
+}
+
+// Run is this replica's execution of a prompt: what the agent may do with the store. All its writes are fenced by the claim.
+type Run struct {
+	Session core.Session // as it was when claimed
+	Prompt  core.Prompt  // as it was when claimed
+
+	s             *Scheduler
+	h             *holding
+	replica       core.ReplicaID
+	fence         store.Fence
+	promptVersion int64
+	first         *core.Record // the prompt's own record, if this run wrote it
+	virgin        bool         // there is nothing else in the transcript
+}
+
+// ErrParked asks the agent to stop at this boundary, with the outcome Queued: the replica is shutting down.
+var ErrParked = errors.New("parked")
+
+// Boundary is called before each model call and each tool call: nil means go on.
+func (r *Run) Boundary(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if !r.Alive() {
+		return errLost
+	}
+	select {
+	case <-r.h.park:
+		return ErrParked
+	default:
+		return nil
+	}
+}
+
+// Alive reports whether the lease still stands by this process's own clock. Without it nothing is started and nothing is sent.
+func (r *Run) Alive() bool { return r.s.lease.alive(r.replica) }
+
+// Now is the store's time.
+func (r *Run) Now() time.Time { return r.s.clock.Now() }
+
+// Transcript reads all records of the session, oldest first.
+func (r *Run) Transcript(ctx context.Context) ([]core.Record, error) {
+	if r.virgin {
+		return []core.Record{*r.first}, nil
+	}
+	return r.s.Transcript(ctx, r.Session.ID)
+}
+
+// Approvals reads the approvals that the prompt has been waiting for.
+func (r *Run) Approvals(ctx context.Context) ([]core.Approval, error) {
+	keys := make([]store.Key, len(r.Prompt.Pending))
+	for i, id := range r.Prompt.Pending {
+		keys[i] = state.ApprovalKey(id)
+	}
+	docs, _, err := state.GetAll[core.Approval](ctx, r.s.store, keys)
+	if err != nil {
+		return nil, fmt.Errorf("read approvals of prompt %s: %w", r.Prompt.Ref, err)
+	}
+	out := make([]core.Approval, 0, len(docs))
+	for _, d := range docs {
+		if d.Exists() {
+			out = append(out, d.Value)
+		}
+	}
+	return out, nil
+}
+
+// Append writes records to the transcript. Letters written with them are in the lane in the same commit, and sent when the run gives way.
+func (r *Run) Append(ctx context.Context, records []core.Record, letters ...core.Event) error {
+	var b state.Batch
+	b.Fence, b.Durable = &r.fence, true
+	r.s.appendRecords(&b, r.Session.ID, records...)
+	for _, e := range letters {
+		b.Append(state.Lane(r.Session.ID), r.letter(e, e.Type == core.EventUncertain))
+	}
+	return r.commit(ctx, &b)
+}
+
+// Begin records the intent of a call with side effects. When it returns nil the call must be started at once, and never again: an intent
+// without a result is an unknown outcome. The approval that allows the call, if any, is used up in the same commit; one that was used before, or is
+// not approved, refuses it.
+func (r *Run) Begin(ctx context.Context, intent core.Record, approval core.ApprovalID) error {
+	var b state.Batch
+	b.Fence, b.Durable = &r.fence, true
+	if approval != "" {
+		key := state.ApprovalKey(approval)
+		a, _, err := state.Get[core.Approval](ctx, r.s.store, key)
+		if err != nil {
+			return fmt.Errorf("read approval of call %s: %w", intent.Call, err)
+		}
+		if a.Value.State != core.Approved || !a.Value.Used.IsZero() || a.Value.Digest != intent.Digest {
+			return fmt.Errorf("%w: approval %s does not cover this call", core.ErrRefused, a.Value.Ref)
+		}
+		a.Value.Used = r.Now()
+		b.Update(key, a.Version, a.Value)
+		b.Append(state.Audit, Entry{Time: a.Value.Used, What: "started", Session: r.Session.Ref, Prompt: r.Prompt.Ref, Request: a.Value.Ref,
+			Tool: a.Value.Action.Tool, Show: a.Value.Action.Show, Digest: a.Value.Digest, Who: a.Value.By, Rule: a.Value.Rule, Trace: r.Prompt.Trace})
+	}
+	r.s.appendRecords(&b, r.Session.ID, intent)
+	if err := r.commit(ctx, &b); err != nil {
+		return err
+	}
+	if !r.Alive() { // the commit took longer than the lease
+		return errLost
+	}
+	return nil
+}
+
+// Audit records something that needs no other write: a call that a rule refused.
+func (r *Run) Audit(ctx context.Context, e Entry) error {
+	var b state.Batch
+	b.Fence = &r.fence
+	e.Session, e.Prompt, e.Trace, e.Time = r.Session.Ref, r.Prompt.Ref, r.Prompt.Trace, r.Now()
+	b.Append(state.Audit, e)
+	return r.commit(ctx, &b)
+}
+
+// Emit tells people what goes on. It is lossy and never blocks.
+func (r *Run) Emit(e core.Event) { r.s.cfg.Progress(r.letter(e, false)) }
+
+// Steered takes the messages that were given to the running prompt since the last call, and writes them to the transcript.
+func (r *Run) Steered(ctx context.Context) ([]core.Record, error) {
+	var out []core.Record
+	err := r.s.retry(ctx, "read steering", func() error {
+		out = nil
+		p, _, err := state.Get[core.Prompt](ctx, r.s.store, state.PromptKey(r.Prompt.ID))
+		if err != nil || len(p.Value.Steer) == 0 {
+			return err
+		}
+		for _, text := range p.Value.Steer {
+			out = append(out, core.Record{Kind: core.RecordUser, Prompt: p.Value.ID, Time: r.Now(), Person: p.Value.Author, Text: text})
+		}
+		p.Value.Steer = nil
+		var b state.Batch
+		b.Fence = &r.fence
+		b.Update(state.PromptKey(p.Value.ID), p.Version, p.Value)
+		r.s.appendRecords(&b, r.Session.ID, out...)
+		return r.commit(ctx, &b)
+	})
+	return out, err
+}
+
+// commit applies a fenced batch. While the store is away it tries again, under the same batch ID, as long as the run has a right to go on.
+func (r *Run) commit(ctx context.Context, b *state.Batch) error {
+	if b.ID == "" {
+		b.ID = core.NewID[string](r.Now())
+	}
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		if !r.Alive() {
+			return errLost
+		}
+		res, err := b.Commit(ctx, r.s.store)
+		r.s.clock.Observe(res.Time)
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, store.ErrFenced):
+			r.h.stop(errLost)
+			return err
+		case errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrClosed):
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+			r.s.log.Warn("cannot write; trying again", "session", r.Session.Ref, "error", err)
+		}
+	}
+}
+
+// insist decides and commits again until it succeeds or the run has no right to go on.
+func (r *Run) insist(ctx context.Context, op func() error) error {
+	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
+		if !r.Alive() {
+			return errLost
+		}
+		err := op()
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, store.ErrConflict):
+			wait = 50 * time.Millisecond
+			continue
+		case errors.Is(err, store.ErrFenced), errors.Is(err, store.ErrTooLarge), errors.Is(err, store.ErrClosed), errors.Is(err, core.ErrRefused),
+			errors.Is(err, state.ErrNewer), errors.Is(err, errLost):
+			return err
+		}
+		r.s.log.Warn("cannot reach the store; trying again", "session", r.Session.Ref, "error", err)
+		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// letter addresses an event to the place of the prompt.
+func (r *Run) letter(e core.Event, loud bool) core.Letter {
+	return letter(r.s.clock.Now(), r.Session, r.Prompt, e, loud)
+}
+
+func letter(now time.Time, sess core.Session, p core.Prompt, e core.Event, loud bool) core.Letter {
+	e.Time, e.Session, e.Prompt, e.Title, e.Trace = now, sess.Ref, p.Ref, sess.Title, p.Trace
+	return core.Letter{Event: e, SessionID: sess.ID, PromptID: p.ID, Place: p.Place, Reply: p.Message, Asker: p.Author, Loud: loud}
+}
+
+// appendRecords adds records to a session's transcript, and their size to its counter.
+func (s *Scheduler) appendRecords(b *state.Batch, id core.SessionID, records ...core.Record) {
+	before := len(b.Batch.Append)
+	for _, rec := range records {
+		b.Append(state.Transcript(id), rec)
+	}
+	var size int64
+	for _, a := range b.Batch.Append[before:] {
+		size += int64(len(a.Value))
+	}
+	if size == 0 {
+		return
+	}
+	key := state.SizeKey(id)
+	if i := slices.IndexFunc(b.Add, func(a store.Add) bool { return a.Key == key }); i >= 0 {
+		b.Add[i].Delta += size
+		return
+	}
+	b.Add = append(b.Add, store.Add{Key: key, Delta: size})
+}
+
+// Transcript reads a session's records, oldest first.
+func (s *Scheduler) Transcript(ctx context.Context, id core.SessionID) ([]core.Record, error) {
+	var out []core.Record
+	for from := int64(0); ; {
+		page, err := s.store.Read(ctx, state.Transcript(id), from, 0)
+		if err != nil {
+			return nil, fmt.Errorf("read transcript: %w", err)
+		}
+		for _, raw := range page {
+			var rec core.Record
+			if err := json.Unmarshal(raw.Value, &rec); err != nil {
+				return nil, fmt.Errorf("read transcript at %d: %w", raw.Position, err)
+			}
+			out = append(out, rec)
+			from = raw.Position + 1
+		}
+		if len(page) < store.MaxScan {
+			return out, nil
+		}
+	}
+}

@@ -1,0 +1,208 @@
+// Package scheduler moves prompts through their states: it accepts them, claims their sessions for this replica, lets the agent run them,
+// carries out what people decide, and takes over what a dead replica left.
+//
+// All decisions are made here, in Go, on documents that were read with their versions; the store applies the outcome whole or refuses it.
+// Each duty has a file. Run owns every goroutine.
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+	"golang.org/x/sync/semaphore"
+
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// Agent runs prompts. Run returns soon after its context ends, and then its outcome counts only as far as it says what was done.
+type Agent interface {
+	Run(ctx context.Context, run *Run) Outcome
+}
+
+// Courier sends the letters of a session's lane, in order. finish adds to a batch what records the last of it as sent; the caller commits
+// it, fenced. again is how long to wait before the rest can be sent; 0: nothing is left. alive is asked before every send.
+type Courier interface {
+	Drain(ctx context.Context, session core.SessionID, fence store.Fence, alive func() bool) (finish func(*state.Batch), again time.Duration, err error)
+}
+
+// Config is what a scheduler needs. Store, Agent and Courier have no default.
+type Config struct {
+	Store   store.Store
+	Agent   Agent
+	Courier Courier
+	// Lease is how long a replica may be silent before others take over its sessions; renewed every third of it. Default 15 s.
+	Lease time.Duration
+	// Grace is how long running prompts have to come to a boundary at shutdown. Default 30 s.
+	Grace time.Duration
+	// MaxInFlight is how many sessions this replica holds at once. Default 128.
+	MaxInFlight int
+	// MaxQueue is how many unfinished prompts a session may have. Default 20.
+	MaxQueue int
+	// Expire is how long an approval waits for an answer. Default 7 days.
+	Expire time.Duration
+	// Serves and Reaches say which sessions this replica may hold: it has the workspace's directory, and can speak at the place.
+	// Default: all.
+	Serves  func(workspace string) bool
+	Reaches func(core.Place) bool
+	// Beat is called at every renewal of the lease, and must not block: commands that were started live from it.
+	Beat func()
+	// Progress gets what a run says while it goes on. It must not block. May be nil.
+	Progress func(core.Letter)
+	// Host and Version describe this replica to people.
+	Host, Version string
+	Logger        *slog.Logger
+}
+
+func (c Config) withDefaults() Config {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.Lease, 15*time.Second)
+	def(&c.Grace, 30*time.Second)
+	def(&c.Expire, 7*24*time.Hour)
+	if c.MaxInFlight == 0 {
+		c.MaxInFlight = 128
+	}
+	if c.MaxQueue == 0 {
+		c.MaxQueue = 20
+	}
+	if c.Serves == nil {
+		c.Serves = func(string) bool { return true }
+	}
+	if c.Reaches == nil {
+		c.Reaches = func(core.Place) bool { return true }
+	}
+	if c.Beat == nil {
+		c.Beat = func() {}
+	}
+	if c.Progress == nil {
+		c.Progress = func(core.Letter) {}
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	return c
+}
+
+// Scheduler is one replica's part of the work. Its methods for people's wishes (Accept, Decide, Cancel …) work on any replica, whether
+// Run is going on or not.
+type Scheduler struct {
+	cfg   Config
+	store store.Store
+	log   *slog.Logger
+	clock state.Clock
+	lease lease
+	slots *semaphore.Weighted
+	hints chan candidate
+	wake  chan struct{} // capacity 1: look at ready now
+
+	mu   sync.Mutex
+	held map[core.SessionID]*holding
+}
+
+// New makes a scheduler; Run sets it to work.
+func New(cfg Config) *Scheduler {
+	cfg = cfg.withDefaults()
+	return &Scheduler{
+		cfg:   cfg,
+		store: cfg.Store,
+		log:   cfg.Logger,
+		slots: semaphore.NewWeighted(int64(cfg.MaxInFlight)),
+		hints: make(chan candidate, cfg.MaxInFlight),
+		wake:  make(chan struct{}, 1),
+		held:  make(map[core.SessionID]*holding),
+	}
+}
+
+// ID is the replica's present id; "" before Run has taken one.
+func (s *Scheduler) ID() core.ReplicaID { id, _ := s.lease.get(); return id }
+
+// Now is the store's time as far as this process knows it.
+func (s *Scheduler) Now() time.Time { return s.clock.Now() }
+
+// Run works until the context ends, then parks what is running, ends the heartbeat and returns nil. A store that is away is waited for.
+func (s *Scheduler) Run(ctx context.Context) error {
+	// Work goes on after ctx ended, while it is parked; hard is its end.
+	hard, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	if err := s.enlist(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil
+		}
+		return err
+	}
+	var holdings sync.WaitGroup
+	g, duties := errgroup.WithContext(ctx)
+	beating, endBeat := context.WithCancel(hard)
+	defer endBeat()
+	beat := make(chan struct{})
+	go func() { defer close(beat); s.heartbeat(beating) }()
+	g.Go(func() error { s.dispatch(duties, hard, &holdings); return nil })
+	g.Go(func() error { s.listen(duties); return nil })
+	g.Go(func() error { every(duties, s.cfg.Lease/3, s.recover); return nil })
+	g.Go(func() error { every(duties, time.Second, s.due); return nil })
+	g.Go(func() error { every(duties, time.Minute, s.collect); return nil })
+	err := g.Wait()
+
+	s.parkAll()
+	parked := make(chan struct{})
+	go func() { holdings.Wait(); close(parked) }()
+	select {
+	case <-parked:
+	case <-time.After(s.cfg.Grace):
+		stop(errShutdown)
+		<-parked
+	}
+	endBeat()
+	<-beat
+	s.resign(context.WithoutCancel(ctx))
+	return err
+}
+
+// every calls a duty at once and then at an interval, until the context ends.
+func every(ctx context.Context, interval time.Duration, duty func(context.Context)) {
+	t := time.NewTicker(interval)
+	defer t.Stop()
+	for {
+		duty(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// Why a run's context ended.
+var (
+	errShutdown = errors.New("the replica shuts down")
+	errLost     = errors.New("the replica lost its lease")
+	errCancel   = errors.New("cancelled")
+	errPause    = errors.New("paused")
+)
+
+// tries is how often an operation is decided again when another writer was faster. Each loss means that somebody else made progress.
+const tries = 64
+
+// retry runs an operation until it is not refused for a version. Nothing was applied by a refused one, so it starts from what it reads.
+func (s *Scheduler) retry(ctx context.Context, what string, op func() error) error {
+	for range tries {
+		err := op()
+		if !errors.Is(err, store.ErrConflict) {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+	}
+	return fmt.Errorf("%s: still changed by others after %d tries; try again", what, tries)
+}

@@ -1,0 +1,258 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// Outcome is what a run came to. The scheduler writes it down in one commit with everything that follows from it.
+type Outcome struct {
+	// State is Done, Failed, Waiting, or Queued (parked at a boundary). When the run's context was ended from outside, the reason decides
+	// instead.
+	State   core.PromptState
+	Records []core.Record // to append in the same commit
+	Answer  string        // for people
+	Error   string        // why it failed, for people
+	// Asks are approvals to wait for; Question, a question with choices. With either, State is Waiting.
+	Asks     []core.Approval
+	Question string
+	Choices  []string
+	Turns    int
+	Usage    core.Usage // of this run alone
+	Files    []string   // changed by this prompt
+}
+
+// loudAfter is how long a prompt must have taken for its end to notify the asker.
+const loudAfter = 30 * time.Second
+
+// settle writes a run's outcome down. It is decided again when others change the documents meanwhile, and tried again while the store is
+// away; the fence and the lease say when it is too late.
+func (s *Scheduler) settle(ctx context.Context, r *Run, out Outcome, also func(*state.Batch)) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, errLost) || !r.Alive() {
+		return errLost
+	}
+	// The run's context may be over; what it did must be written down all the same.
+	ctx = context.WithoutCancel(ctx)
+	return r.insist(ctx, func() error {
+		docs, err := s.store.Get(ctx, state.SessionKey(r.Session.ID), state.PromptKey(r.Prompt.ID))
+		if err != nil {
+			return err
+		}
+		s.clock.Observe(docs.Time)
+		sess, err := state.Decode[core.Session](state.SessionKey(r.Session.ID), docs.Docs[0])
+		if err != nil {
+			return err
+		}
+		p, err := state.Decode[core.Prompt](state.PromptKey(r.Prompt.ID), docs.Docs[1])
+		if err != nil {
+			return err
+		}
+		if p.Value.State != core.Running { // an earlier try was applied, though its answer was lost: nobody else may move it
+			return nil
+		}
+		b := &state.Batch{}
+		b.Fence, b.Durable = &r.fence, true
+		if also != nil {
+			also(b)
+		}
+		s.appendRecords(b, sess.Value.ID, out.Records...)
+		p.Value.Turns += out.Turns
+		p.Value.Usage = p.Value.Usage.Add(out.Usage)
+		if len(out.Records) > 0 {
+			p.Value.Takeovers = 0
+		}
+		if err := s.conclude(b, &sess, &p, out, cause); err != nil {
+			return err
+		}
+		b.Update(state.PromptKey(p.Value.ID), p.Version, p.Value)
+		return r.commit(ctx, b)
+	})
+}
+
+// conclude moves the prompt to where the outcome, or an order given meanwhile, takes it. What has ended by itself stays ended: an order that came
+// too late changes nothing.
+func (s *Scheduler) conclude(b *state.Batch, sess *state.Doc[core.Session], p *state.Doc[core.Prompt], out Outcome, cause error) error {
+	order := p.Value.Order
+	p.Value.Order = core.OrderNone
+	switch {
+	case out.State == core.Done || out.State == core.Failed:
+		return s.end(b, sess, &p.Value, out.State, out)
+	case order == core.OrderCancel || errors.Is(cause, errCancel):
+		out.Error = by("stopped", p.Value.OrderBy)
+		return s.end(b, sess, &p.Value, core.Cancelled, out)
+	case order == core.OrderPause || errors.Is(cause, errPause):
+		p.Value.Pending = nil
+		return p.Value.To(core.Paused, by("paused", p.Value.OrderBy))
+	case out.State == core.Waiting:
+		return s.ask(b, sess.Value, &p.Value, out)
+	case out.State == core.Queued || errors.Is(cause, errShutdown):
+		return p.Value.To(core.Queued, "")
+	}
+	return fmt.Errorf("settle prompt %s: the agent came back with %q", p.Value.Ref, out.State)
+}
+
+func by(what string, who core.Person) string {
+	if who == "" {
+		return what
+	}
+	return what + " by " + string(who)
+}
+
+// end is the one way in which a prompt ends: it leaves the queue, and says so in exactly one result.
+func (s *Scheduler) end(b *state.Batch, sess *state.Doc[core.Session], p *core.Prompt, to core.PromptState, out Outcome) error {
+	if err := p.To(to, out.Error); err != nil {
+		return err
+	}
+	now := s.clock.Now()
+	p.Ended, p.Pending, p.Question, p.Order = now, nil, "", core.OrderNone
+	v := &sess.Value
+	queue := make([]core.PromptID, 0, len(v.Queue))
+	for _, id := range v.Queue {
+		if id != p.ID {
+			queue = append(queue, id)
+		}
+	}
+	if len(p.Steer) > 0 { // it came too late to be read: a prompt of its own, before the others
+		q := core.Prompt{ID: core.NewID[core.PromptID](now), Ref: core.NewRef(), Session: v.ID, Author: p.Author, Place: p.Place,
+			Text: strings.Join(p.Steer, "\n\n"), State: core.Queued, Accepted: now, Trace: core.NewID[core.TraceID](now)}
+		b.Put(state.PromptKey(q.ID), q, 0)
+		s.name(b, q.Ref, Named{Kind: NamedPrompt, ID: string(q.ID), Session: v.ID})
+		queue, p.Steer = append([]core.PromptID{q.ID}, queue...), nil
+	}
+	v.Queue, v.Last, v.Touched = queue, p.ID, now
+	if len(queue) == 0 {
+		v.Held = false
+	}
+	b.Update(state.SessionKey(v.ID), sess.Version, *v)
+	s.touch(b, *v)
+	if out.Answer != "" {
+		b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventAnswer, Text: out.Answer}, false))
+	}
+	took := now.Sub(p.Accepted)
+	b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventEnd, State: string(to), Error: out.Error, Turns: p.Turns,
+		Tokens: p.Usage.In + p.Usage.Out, Took: took, Files: out.Files}, to == core.Failed || took > loudAfter))
+	b.Append(state.Audit, Entry{Time: now, What: "ended", Session: v.Ref, Prompt: p.Ref, Who: p.Author, Outcome: string(to), Why: out.Error, Trace: p.Trace})
+	// The letters want to be sent and the next prompt to be run. When this replica holds the session it does both before it gives it back.
+	if b.Fence == nil {
+		s.ready(b, v.ID)
+	}
+	return nil
+}
+
+// ask parks the prompt until people have answered: approvals on one card, or a question.
+func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out Outcome) error {
+	reason := out.Question
+	if len(out.Asks) > 0 {
+		reason = "waits for approval"
+	}
+	if err := p.To(core.Waiting, reason); err != nil {
+		return err
+	}
+	now := s.clock.Now()
+	p.Pending, p.Question = nil, out.Question
+	e := core.Event{Type: core.EventQuestion, Text: out.Question, Choices: out.Choices}
+	if len(out.Asks) > 0 {
+		e = core.Event{Type: core.EventApproval, State: string(core.Pending)}
+	}
+	for i, a := range out.Asks {
+		a.ID, a.Ref = core.NewID[core.ApprovalID](now), core.NewRef()
+		a.Session, a.Prompt, a.Author, a.Place, a.Trace = sess.ID, p.ID, p.Author, p.Place, p.Trace
+		a.State, a.Created, a.Expires, a.Number, a.Of = core.Pending, now, now.Add(s.cfg.Expire), i+1, len(out.Asks)
+		b.Expect(state.ApprovalKey(a.ID), 0)
+		b.Put(state.ApprovalKey(a.ID), a, 0)
+		s.name(b, a.Ref, Named{Kind: NamedApproval, ID: string(a.ID), Session: sess.ID})
+		b.InsertNow(state.Pending, string(a.ID), 0)
+		b.InsertNow(state.Due, dueExpire+string(a.ID), s.cfg.Expire)
+		b.InsertNow(state.Due, dueRemind+string(a.ID), remindAfter)
+		b.Append(state.Audit, Entry{Time: now, What: "asked", Session: sess.Ref, Prompt: p.Ref, Request: a.Ref, Who: a.Author, Tool: a.Action.Tool,
+			Show: a.Action.Show, Digest: a.Digest, Rule: a.Rule, Trace: p.Trace})
+		p.Pending = append(p.Pending, a.ID)
+		e.Approvals = append(e.Approvals, a.ID)
+		if i == 0 {
+			e.Request, e.Tool, e.Input, e.Rule, e.Show = a.Ref, a.Action.Tool, a.Action.Input, a.Rule, a.Action.Show
+		}
+	}
+	b.Append(state.Lane(sess.ID), letter(now, sess, *p, e, true))
+	return nil
+}
+
+// ready puts a session at the tail of what wants attention, and rings.
+func (s *Scheduler) ready(b *state.Batch, id core.SessionID) {
+	b.InsertNow(state.Ready, string(id), 0)
+	b.Ring(state.BellReady, string(id))
+}
+
+// touch moves a session to the head of the lists that it stands in.
+func (s *Scheduler) touch(b *state.Batch, sess core.Session) {
+	for _, index := range []store.Index{state.Sessions, state.ByPerson(sess.Owner), state.ByPlace(sess.Place)} {
+		b.InsertNow(index, string(sess.ID), 0)
+	}
+}
+
+// drain sends what lies in the lane. Its errors are the lane's own: the letters stay and are tried again.
+func (s *Scheduler) drain(ctx context.Context, r *Run) (finish func(*state.Batch), again time.Duration) {
+	finish, again, err := s.cfg.Courier.Drain(ctx, r.Session.ID, r.fence, r.Alive)
+	if err != nil && ctx.Err() == nil {
+		s.log.Warn("cannot send the session's letters; trying again", "session", r.Session.Ref, "error", err)
+		again = max(again, time.Second)
+	}
+	return finish, again
+}
+
+// drainLast sends what a run left in the lane, when its own context may be over: people hear of a cancel as well. The lease still bounds it.
+func (s *Scheduler) drainLast(r *Run) (finish func(*state.Batch), again time.Duration, err error) {
+	if !r.Alive() {
+		return nil, 0, errLost
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(r.h.ctx), 2*s.cfg.Lease)
+	defer cancel()
+	stop := context.AfterFunc(r.h.ctx, func() {
+		if errors.Is(context.Cause(r.h.ctx), errLost) {
+			cancel()
+		}
+	})
+	defer stop()
+	finish, again = s.drain(ctx, r)
+	return finish, again, nil
+}
+
+// release gives the session back: its claim ends, and if there is more to do it goes to the tail of what is ready.
+func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Duration) error {
+	ctx := context.WithoutCancel(r.h.ctx)
+	return r.insist(ctx, func() error {
+		sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(r.Session.ID))
+		if err != nil {
+			return err
+		}
+		var next state.Doc[core.Prompt]
+		if len(sess.Value.Queue) > 0 {
+			if next, _, err = state.Get[core.Prompt](ctx, s.store, state.PromptKey(sess.Value.Queue[0])); err != nil {
+				return err
+			}
+		}
+		b := &state.Batch{}
+		b.Fence = &r.fence
+		b.Expect(state.SessionKey(r.Session.ID), sess.Version)
+		if finish != nil {
+			finish(b)
+		}
+		b.Batch.Delete = append(b.Batch.Delete, state.ClaimKey(r.Session.ID))
+		b.RemoveFrom(state.Running, string(r.Session.ID))
+		b.RemoveFrom(state.ByWorkspace(r.Session.Workspace), string(r.Session.ID))
+		switch {
+		case runnable(sess.Value, next):
+			s.ready(b, r.Session.ID)
+		case again > 0:
+			b.InsertNow(state.Ready, string(r.Session.ID), again)
+		}
+		return r.commit(ctx, b)
+	})
+}

@@ -1,0 +1,86 @@
+package state
+
+import (
+	"paragents/core"
+	"paragents/store"
+)
+
+// Documents. Each line: family, owner, bound, expiry.
+//
+//	session/<id>     scheduler  one a session                    kept 90 days after the last change of a closed one
+//	claim/<session>  scheduler  one a session that is held       deleted at release
+//	prompt/<id>      scheduler  one a prompt                     with its session
+//	approval/<id>    scheduler  one an approval                  with its session
+//	ref/<ref>        scheduler  one a session, prompt, approval  with what it names
+//	bind/<place>     bot        one a place                      with its session
+//	event/<id>       bot        one an inbound event             7 days
+//	button/<token>   bot        one a button                     8 days
+//	sent/<message>   delivery   one a message with a session     30 days
+//	replica/<id>     scheduler  one a live process               the lease
+//	duty/<name>      scheduler  one a duty                       the lease
+//	cursor/<adapter> bot        one an adapter                   never
+//	size/<session>   scheduler  counter: bytes of a transcript   with its session
+//	pieces/<session> delivery   the letter being sent            deleted when sent
+//	rest/<place>     delivery   a chat that must not be sent to  as long as the platform said
+//	rules/<owner>    scheduler  rules of a session or workspace  with its session; never for a workspace
+//	access           access     who may do what                  never
+//	pair/<code>      access     a pairing code                   1 hour
+func SessionKey(id core.SessionID) store.Key   { return store.Key("session/" + id) }
+func ClaimKey(id core.SessionID) store.Key     { return store.Key("claim/" + id) }
+func PromptKey(id core.PromptID) store.Key     { return store.Key("prompt/" + id) }
+func ApprovalKey(id core.ApprovalID) store.Key { return store.Key("approval/" + id) }
+func RefKey(ref core.Ref) store.Key            { return store.Key("ref/" + ref) }
+func BindKey(p core.Place) store.Key           { return store.Key("bind/" + p.Key()) }
+func EventKey(id string) store.Key             { return store.Key("event/" + id) }
+func ButtonKey(token string) store.Key         { return store.Key("button/" + token) }
+func SentKey(p core.Place, message string) store.Key {
+	return store.Key("sent/" + p.Key() + "/" + message)
+}
+func ReplicaKey(id core.ReplicaID) store.Key   { return store.Key("replica/" + id) }
+func DutyKey(name string) store.Key            { return store.Key("duty/" + name) }
+func CursorKey(adapter string) store.Key       { return store.Key("cursor/" + adapter) }
+func SizeKey(id core.SessionID) store.Key      { return store.Key("size/" + id) }
+func PiecesKey(id core.SessionID) store.Key    { return store.Key("pieces/" + id) }
+func RestKey(place string) store.Key           { return store.Key("rest/" + place) }
+func SessionRules(id core.SessionID) store.Key { return store.Key("rules/session/" + id) }
+func WorkspaceRules(name string) store.Key     { return store.Key("rules/workspace/" + name) }
+func PairKey(code string) store.Key            { return store.Key("pair/" + code) }
+
+// AccessKey is the one document with people's roles.
+const AccessKey store.Key = "access"
+
+// Indexes, scored in milliseconds of the store's time.
+const (
+	Ready    store.Index = "ready"    // sessions that have something to do, by when they became ready
+	Running  store.Index = "running"  // sessions that a replica holds, by when it took them
+	Sessions store.Index = "sessions" // all sessions, by last change
+	Pending  store.Index = "pending"  // approvals that wait, by when they were asked
+	Due      store.Index = "due"      // what has to happen at a time: "expire/<approval>", "remind/<approval>"
+	Replicas store.Index = "replicas" // live and recently dead replicas, by last sign of life
+	GC       store.Index = "gc"       // closed sessions, by when they may go
+)
+
+// ByPerson holds a person's sessions, by last change.
+func ByPerson(p core.Person) store.Index { return store.Index("by-person/" + p) }
+
+// ByPlace holds a place's sessions, by last change.
+func ByPlace(p core.Place) store.Index { return store.Index("by-place/" + p.Key()) }
+
+// ByWorkspace holds the sessions of a workspace that a replica holds now: the quota of a workspace is counted from it.
+func ByWorkspace(name string) store.Index { return store.Index("by-workspace/" + name) }
+
+// Logs.
+const Audit store.Log = "audit" // kept 400 days
+
+// Transcript is a session's log of core.Record, kept with it.
+func Transcript(id core.SessionID) store.Log { return store.Log("transcript/" + id) }
+
+// Lane is a session's outbox of core.Letter; trimmed as letters are sent.
+func Lane(id core.SessionID) store.Log { return store.Log("lane/" + id) }
+
+// Bells.
+const (
+	BellReady    store.Topic = "ready"    // something became ready; payload: the session
+	BellOrder    store.Topic = "order"    // a prompt has a new order; payload: the prompt
+	BellProgress store.Topic = "progress" // payload: a core.Event
+)
