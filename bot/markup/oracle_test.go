@@ -13,7 +13,7 @@ var (
 	tagHTML   = regexp.MustCompile(`<[^>]*>`)
 	entity    = regexp.MustCompile(`&(amp|lt|gt);`)
 	slackLink = regexp.MustCompile(`<((?:https?|mailto):[^<>|]*)(?:\|([^<>]*))?>`)
-	maskLink  = regexp.MustCompile(`\[((?:\\.|[^\]\\])*)\]\(<([^<>]*)>\)`)
+	maskLink  = regexp.MustCompile(`\[((?:\\.|[^\]\\\n])*)\]\(<([^<>]*)>\)`)
 	fenceLine = regexp.MustCompile("(?m)^```.*$")
 )
 
@@ -27,8 +27,10 @@ func seen(text string, d Dialect) (string, error) {
 	case HTML:
 		return seenHTML(text)
 	case SlackMarkdown:
-		if strings.Contains(text, "<!") || strings.Contains(text, "<@") {
-			return "", fmt.Errorf("mentions in %q", text)
+		for _, s := range []string{"<!channel", "<!here", "<!everyone", "<!subteam", "<@", "<#C"} {
+			if strings.Contains(text, s) {
+				return "", fmt.Errorf("mentions in %q", text)
+			}
 		}
 		var b strings.Builder
 		for _, p := range Render(text, Plain, Limits{}) {

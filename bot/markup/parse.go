@@ -128,7 +128,7 @@ func (f *flattener) list(l *ast.List) {
 	for item := l.FirstChild(); item != nil; item = item.NextSibling() {
 		mark := "• "
 		if l.IsOrdered() {
-			mark = strconv.Itoa(number) + ". "
+			mark = strconv.Itoa(number) + string(l.Marker) + " "
 			number++
 		}
 		if box := taskBox(item); box != "" {
@@ -205,7 +205,7 @@ func (f *flattener) inline(parent ast.Node, st style) {
 // leads; else its text and its address.
 func (f *flattener) link(label, dest string, st style) {
 	href, ok := address(dest)
-	if label == "" || label == dest {
+	if label == dest || !strings.ContainsFunc(label, isSeen) {
 		label = href
 	}
 	deceptive := label != href && (strings.Contains(label, "://") || strings.HasPrefix(label, "www."))

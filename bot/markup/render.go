@@ -142,8 +142,7 @@ const unknown = 1 << 30
 type marks struct {
 	*syntax
 	strings.Builder
-	prev   rune // what was seen last, '\n' where a block can begin
-	closed bool // a sign was closed last: another one may not touch it
+	prev   rune // what was seen last, or a sign; '\n' where a block can begin
 	begun  bool // something was written in this line
 	// dedent is what is left out of the indentation: a piece may begin, and a
 	// block may end, in the middle of a list, and four spaces mean code there.
@@ -174,7 +173,7 @@ func renderMarks(runs []run, s *syntax) string {
 			}
 			r.text = rest
 			m.WriteByte('\n')
-			m.prev, m.closed, m.begun = '\n', false, false
+			m.prev, m.begun = '\n', false
 		}
 	}
 	return m.String()
@@ -209,7 +208,7 @@ func (m *marks) block(r run) {
 		text = m.fence + lang + "\n" + text + "\n" + m.fence
 	}
 	m.WriteString(text)
-	m.prev, m.closed, m.begun, m.dedent = '`', true, true, unknown
+	m.prev, m.begun, m.dedent = '`', true, unknown
 }
 
 // line writes r, which has no newline; ends tells that the line ends with it.
@@ -221,7 +220,7 @@ func (m *marks) line(r run, next rune, ends bool) {
 		if q := r.style&quote != 0; q != m.quoted {
 			m.quoted, m.dedent = q, unknown
 		}
-		if r.text != "" && r.style&indent == 0 && m.Len() > 0 {
+		if r.text != "" && r.style&indent == 0 && (m.Len() > 0 || r.style&marker != 0) {
 			m.dedent = 0
 		}
 		if m.quoted {
@@ -245,18 +244,15 @@ func (m *marks) indent(spaces string) {
 		m.dedent = min(m.dedent, len(spaces))
 		spaces = spaces[m.dedent:]
 	}
-	m.WriteString(spaces)
-	m.prev = ' '
+	m.WriteString(spaces) // and prev stays a newline
 }
 
 func (m *marks) marker(s string) {
-	if rest, ok := strings.CutPrefix(s, "• "); ok && m.bullets {
-		s = "- " + rest
-	} else if m.bullets && !strings.HasSuffix(s, ". ") {
-		s = "- " + s
+	if m.bullets && (s[0] < '0' || s[0] > '9') { // bullets and boxes
+		s = "- " + strings.TrimPrefix(s, "• ")
 	}
 	m.WriteString(s)
-	m.prev, m.closed = '\n', false // what follows can start a block of its own
+	m.prev = '\n' // what follows can start a block of its own
 }
 
 // styled writes r between its signs, or without them where they would not work.
@@ -278,7 +274,7 @@ func (m *marks) styled(r run, next rune) {
 		text, ok := m.ticked(r.text)
 		if ok && m.prev != '`' && (!m.edges || isEdge(m.prev) && isEdge(next)) {
 			m.WriteString(text)
-			m.prev, m.closed = '`', true
+			m.prev = '`'
 			return
 		}
 	}
@@ -301,7 +297,6 @@ func (m *marks) styled(r run, next rune) {
 			m.WriteString(m.text(r.text, m.prev, next))
 			m.prev, _ = utf8.DecodeLastRuneInString(r.text)
 		}
-		m.closed = false
 		return
 	}
 	m.WriteString(m.text(lead, m.prev, ' '))
@@ -314,9 +309,9 @@ func (m *marks) styled(r run, next rune) {
 	}
 	m.WriteString(reverse(signs))
 	m.WriteString(m.text(trail, ' ', next))
-	m.prev, m.closed = '*', true
+	m.prev = '*'
 	if trail != "" {
-		m.prev, m.closed = ' ', false
+		m.prev = ' '
 	}
 }
 
@@ -332,8 +327,8 @@ func (m *marks) ticked(s string) (string, bool) {
 
 // works reports whether signs around body format it between prev and next.
 func (m *marks) works(signs, body string, prev, next rune) bool {
-	if m.closed && prev != ' ' {
-		return false
+	if strings.ContainsRune("*_~", prev) || strings.ContainsRune("*_~", next) {
+		return false // signs that touch are taken for one
 	}
 	if m.edges {
 		return isEdge(prev) && isEdge(next)
