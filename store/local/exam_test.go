@@ -1,0 +1,54 @@
+package local
+
+import (
+	"syscall"
+	"testing"
+
+	"paragents/store"
+	"paragents/store/storetest"
+)
+
+// owned is the file of this process: the exam's handles are its holder and, when there are several, clients.
+type owned struct{ path string }
+
+func (b owned) Open(t *testing.T) store.Store {
+	return open(t, Config{Path: b.path, NoSync: true})
+}
+
+func (b owned) Owned() {}
+
+// shared is a file that another process holds, so that the exam's handles are clients until that process is killed.
+type shared struct {
+	path   string
+	holder *process
+}
+
+func (b *shared) Open(t *testing.T) store.Store {
+	return open(t, Config{Path: b.path, NoSync: true})
+}
+
+func (b *shared) Restart(t *testing.T) {
+	b.holder.kill()
+	b.holder = start(t, "hold", b.path)
+}
+
+func (b *shared) Away(t *testing.T) (back func()) {
+	signal := func(s syscall.Signal) {
+		if err := b.holder.Process.Signal(s); err != nil {
+			t.Error(err)
+		}
+	}
+	signal(syscall.SIGSTOP)
+	return func() { signal(syscall.SIGCONT) }
+}
+
+func TestExamOfTheHolder(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Backing { return owned{newPath(t)} })
+}
+
+func TestExamOfAClient(t *testing.T) {
+	storetest.Run(t, func(t *testing.T) storetest.Backing {
+		path := newPath(t)
+		return &shared{path: path, holder: start(t, "hold", path)}
+	})
+}

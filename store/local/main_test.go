@@ -1,0 +1,158 @@
+package local
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"paragents/store"
+)
+
+// TestMain also is the other process of the tests: with helperEnv set the test binary does what it says instead of testing.
+func TestMain(m *testing.M) {
+	if what, path, ok := strings.Cut(os.Getenv(helperEnv), " "); ok {
+		if err := help(what, path); err != nil {
+			fmt.Println("failed:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+const helperEnv = "PARAGENTS_TEST_HELPER"
+
+// help runs in the other process, which ends when its input does, or when it is killed.
+func help(what, path string) error {
+	s, err := Open(context.Background(), Config{Path: path})
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready")
+	switch what {
+	case "hold":
+		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
+	case "write": // says what was acknowledged, until it is killed
+		for i := 0; ; i++ {
+			_, err := s.Commit(context.Background(), store.Batch{
+				Put:    []store.Put{{Key: store.Key(fmt.Sprint("doc/", i)), Value: fmt.Append(nil, i)}},
+				Insert: []store.Insert{{Index: "index/all", Member: fmt.Sprint(i), Score: float64(i)}},
+				Append: []store.Append{{Log: "log/all", Value: fmt.Append(nil, i)}},
+			})
+			if err != nil {
+				return err
+			}
+			fmt.Println(i)
+		}
+	}
+	return s.Close()
+}
+
+// process is another process that has the store open.
+type process struct {
+	*exec.Cmd
+	lines *bufio.Scanner
+}
+
+func start(t *testing.T, what, path string) *process {
+	t.Helper()
+	p := &process{Cmd: exec.Command(os.Args[0])}
+	p.Env = append(os.Environ(), helperEnv+"="+what+" "+path)
+	p.Stderr = os.Stderr
+	out, err := p.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	in, err := p.StdinPipe() // held open
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); p.kill() })
+	p.lines = bufio.NewScanner(out)
+	if !p.lines.Scan() || p.lines.Text() != "ready" {
+		t.Fatalf("the other process says %q", p.lines.Text())
+	}
+	return p
+}
+
+// kill ends it at once; a second time does nothing.
+func (p *process) kill() {
+	_ = p.Process.Signal(syscall.SIGCONT)
+	_ = p.Process.Kill()
+	_ = p.Wait()
+}
+
+// newPath is a path in a folder that does not exist yet.
+func newPath(t *testing.T) string {
+	t.Helper()
+	return filepath.Join(t.TempDir(), "state", "state.db")
+}
+
+func open(t *testing.T, c Config) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+// holds says whether the store has the file itself.
+func holds(s *Store) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, is := s.role.(*holder)
+	return is
+}
+
+func put(key store.Key, value string) store.Batch {
+	return store.Batch{Put: []store.Put{{Key: key, Value: []byte(value)}}}
+}
+
+func commit(t *testing.T, s store.Store, b store.Batch) store.Result {
+	t.Helper()
+	r, err := s.Commit(t.Context(), b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func want(t *testing.T, s store.Store, key store.Key, value string) {
+	t.Helper()
+	snap, err := s.Get(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := string(snap.Docs[0].Value); got != value {
+		t.Fatalf("document %s is %q, want %q", key, got, value)
+	}
+}
+
+// until asks again and again until done says so.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	late := time.After(20 * time.Second)
+	for !done() {
+		select {
+		case <-tick.C:
+		case <-late:
+			t.Fatalf("waited in vain for: %s", what)
+		}
+	}
+}
