@@ -1,0 +1,124 @@
+package redis
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/redis/go-redis/v9"
+
+	"paragents/store"
+)
+
+// Health proves that the store can be written, replicas included when store.min_replicas asks for them. Its error is one sentence, a
+// Trouble where the state is known. It waits as long as ctx allows (5 s without a deadline) for what passes by itself.
+func (s *Store) Health(ctx context.Context) error {
+	_, err := s.Commit(ctx, store.Batch{Durable: true})
+	if t := Trouble(""); errors.As(err, &t) {
+		return t
+	}
+	return err
+}
+
+// Warnings says what about the server will lose state one day; the caller shows it at start and in its health page. A setting that the
+// server does not show gives no warning.
+func (s *Store) Warnings(ctx context.Context) []string {
+	info, err := s.info(ctx, "memory", "persistence", "replication")
+	if err != nil {
+		return []string{fmt.Sprintf("the redis server cannot be examined: %v", err)}
+	}
+	var warnings []string
+	warn := func(format string, args ...any) { warnings = append(warnings, fmt.Sprintf(format, args...)) }
+	if policy := info["maxmemory_policy"]; policy != "" && policy != "noeviction" {
+		warn("redis throws live state away when its memory is full (maxmemory-policy %s): set it to noeviction", policy)
+	}
+	if info["aof_enabled"] == "0" {
+		switch save, err := s.setting(ctx, "save"); {
+		case err == nil && save == "":
+			warn("redis keeps nothing on disk, a restart loses everything: set appendonly yes")
+		case err == nil:
+			warn("redis writes to disk from time to time only (save %s), a crash loses what came after: set appendonly yes", save)
+		default:
+			warn("redis has no append-only file, a crash may lose the newest state: set appendonly yes")
+		}
+	}
+	replicas, err := strconv.Atoi(info["connected_slaves"])
+	switch {
+	case s.mode != single && s.minReplicas == 0:
+		warn("a fail-over may lose the newest commits: set store.min_replicas to 1")
+	case err == nil && replicas < s.minReplicas:
+		warn("redis has %d replicas, store.min_replicas asks for %d: nothing that takes effect can be committed", replicas, s.minReplicas)
+	}
+	return warnings
+}
+
+// info reads sections of the server's INFO.
+func (s *Store) info(ctx context.Context, sections ...string) (map[string]string, error) {
+	var text string
+	err := s.call(ctx, func(ctx context.Context) error {
+		node, err := s.primary(ctx)
+		if err != nil {
+			return err
+		}
+		text, err = node.Info(ctx, sections...).Result()
+		return err
+	})
+	fields := make(map[string]string)
+	for line := range strings.Lines(text) {
+		if name, value, ok := strings.Cut(strings.TrimSpace(line), ":"); ok {
+			fields[name] = value
+		}
+	}
+	return fields, err
+}
+
+// setting reads one of the server's settings; many hosted servers do not allow that.
+func (s *Store) setting(ctx context.Context, name string) (value string, err error) {
+	err = s.call(ctx, func(ctx context.Context) error {
+		node, err := s.primary(ctx)
+		if err != nil {
+			return err
+		}
+		settings, err := node.ConfigGet(ctx, name).Result()
+		value = settings[name]
+		return err
+	})
+	return value, err
+}
+
+// checkServer proves that the server answers, lets us in and is new enough.
+func (s *Store) checkServer(ctx context.Context) error {
+	info, err := s.info(ctx, "server")
+	if err != nil && !errors.Is(err, NoPermission) {
+		return err
+	}
+	major, _, _ := strings.Cut(info["redis_version"], ".")
+	if n, err := strconv.Atoi(major); err == nil && n < 7 {
+		return fmt.Errorf("version %s: %w", info["redis_version"], TooOld)
+	}
+	_, err = s.Get(ctx)
+	return err
+}
+
+// askSentinels proves that a Sentinel lets us in and knows the primary. It asks them itself, because only here a refused password is
+// certainly the Sentinel's and not the data node's.
+func askSentinels(ctx context.Context, t target, cfg Config, d *dialer) error {
+	var faults []error
+	for _, addr := range t.addrs {
+		c := redis.NewSentinelClient(&redis.Options{
+			Addr: addr, Dialer: d.dial, Username: cfg.SentinelUsername, Password: cfg.SentinelPassword,
+			DialTimeout: dialTimeout, DialerRetries: 1, ReadTimeout: ioTimeout, ContextTimeoutEnabled: true, MaxRetries: -1,
+			DisableIdentity: true, PoolSize: 1,
+		})
+		_, err := c.GetMasterAddrByName(ctx, t.primary).Result()
+		_ = c.Close()
+		if err == nil {
+			return nil
+		}
+		faults = append(faults, fmt.Errorf("sentinel %s: %w", addr, err))
+	}
+	err := errors.Join(faults...)
+	return fmt.Errorf("%w (%w)", sentinelTrouble(err), err)
+}

@@ -1,0 +1,207 @@
+// Package redis keeps the state of a deployment in Redis 7.0 or newer: a single server, one behind Sentinels, or a Cluster.
+//
+// Every call is one round trip: a script, or one command. A batch is applied by commit.lua, on the server's clock.
+package redis
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+
+	"paragents/store"
+)
+
+const (
+	callLimit   = 5 * time.Second // for a call whose context has no deadline
+	openLimit   = 8 * time.Second
+	firstWait   = 10 * time.Millisecond // before a call is made again, doubled each time
+	longestWait = 500 * time.Millisecond
+)
+
+// Config says where the state is.
+type Config struct {
+	// URL is redis://, rediss:// (TLS), redis+sentinel://host1,host2/primary/db or redis+cluster://host1,host2; before the hosts
+	// user:password@, percent-encoded. With Sentinels these are the data nodes' credentials.
+	URL string
+	// SentinelUsername and SentinelPassword are the Sentinels' own; empty: none.
+	SentinelUsername, SentinelPassword string
+	// Prefix separates deployments that share a Redis; "" means paragents.
+	Prefix string
+	// MinReplicas is how many replicas must have confirmed a durable batch; 0: none.
+	MinReplicas int
+	// TLS is used with rediss; nil: the system's certificates.
+	TLS *tls.Config
+	// Logger gets lost and regained connections, at debug level also what go-redis says; nil: nothing. go-redis has one logger for the
+	// whole process: the last Open sets it.
+	Logger *slog.Logger
+	// Dial makes the connections, without TLS; nil: net.Dialer. Tests cut connections here.
+	Dial func(ctx context.Context, network, addr string) (net.Conn, error)
+}
+
+// Store is a store.Store in Redis.
+type Store struct {
+	mode        mode
+	client      redis.UniversalClient
+	dialer      *dialer
+	keys        keys
+	minReplicas int
+	logger      *slog.Logger
+	scripts     scripts
+	bells       *bells
+	trips       atomic.Int64
+
+	mu     sync.Mutex // guards closed, and that calls.Add comes before calls.Wait
+	closed bool
+	calls  sync.WaitGroup
+}
+
+var _ store.Store = (*Store)(nil)
+
+// Open connects and proves that the store can be used. It waits up to 8 s for a server that is starting or failing over; a wrong setting
+// is an error at once, which names the setting and never its value. The caller closes the store.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	t, err := parseURL(cfg.URL)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Prefix == "" {
+		cfg.Prefix = "paragents"
+	}
+	if strings.ContainsAny(cfg.Prefix, "{}") || len(cfg.Prefix) > 64 {
+		return nil, errors.New("check store.prefix: it holds a brace or is longer than 64 bytes")
+	}
+	if cfg.MinReplicas < 0 {
+		return nil, errors.New("check store.min_replicas: it is negative")
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	redis.SetLogger(libraryLog{cfg.Logger})
+	s := &Store{
+		mode:        t.mode,
+		dialer:      newDialer(t, cfg),
+		keys:        newKeys(cfg.Prefix),
+		minReplicas: cfg.MinReplicas,
+		logger:      cfg.Logger,
+		scripts:     newScripts(),
+	}
+	s.client = newClient(t, cfg, s.dialer)
+	s.client.AddHook(roundTrips{func() { s.trips.Add(1) }})
+	s.bells = newBells(s.client, s.keys, s.logger)
+
+	ctx, cancel := context.WithTimeout(ctx, openLimit)
+	defer cancel()
+	if t.mode == sentinel {
+		err = s.retry(ctx, func() error { return askSentinels(ctx, t, cfg, s.dialer) })
+	}
+	if err == nil {
+		err = s.checkServer(ctx)
+	}
+	if err != nil {
+		_ = s.Close()
+		return nil, fmt.Errorf("open store: %w", err)
+	}
+	return s, nil
+}
+
+// Close implements store.Store.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	s.bells.close()
+	err := s.client.Close()
+	s.dialer.drop() // ends the calls under way
+	s.calls.Wait()
+	return err
+}
+
+// RoundTrips counts the commands and pipelines sent so far.
+func (s *Store) RoundTrips() int64 { return s.trips.Load() }
+
+// begin notes a call; it fails when the store was closed. The call ends with s.calls.Done.
+func (s *Store) begin() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return store.ErrClosed
+	}
+	s.calls.Add(1)
+	return nil
+}
+
+// call runs f, again while that may help, and returns when ctx ends, even if f does not: go-redis heeds deadlines, but no cancelling.
+// f then ends by itself within ioTimeout. Its result counts only when call returns nil.
+func (s *Store) call(ctx context.Context, f func(ctx context.Context) error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if err := s.begin(); err != nil {
+		return err
+	}
+	ctx, cancel := limited(ctx)
+	done := make(chan error, 1)
+	go func() {
+		defer s.calls.Done()
+		defer cancel()
+		done <- s.retry(ctx, func() error { return f(ctx) })
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		select {
+		case err := <-done: // both at once: the answer counts
+			return err
+		default:
+			return ctx.Err()
+		}
+	}
+}
+
+func limited(ctx context.Context) (context.Context, context.CancelFunc) {
+	if _, has := ctx.Deadline(); has {
+		return context.WithCancel(ctx)
+	}
+	return context.WithTimeout(ctx, callLimit)
+}
+
+// retry calls f until it succeeds, fails for good, or ctx ends.
+func (s *Store) retry(ctx context.Context, f func() error) error {
+	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+		err := translate(f())
+		if errors.Is(err, ReadOnly) || errors.Is(err, Loading) {
+			s.logger.WarnContext(ctx, "drop all redis connections", "cause", err)
+			s.dialer.drop()
+		}
+		if err == nil || !again(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ctx.Err(), err)
+		case <-time.After(wait):
+		}
+	}
+}
+
+// primary is the node that all keys of the deployment are on.
+func (s *Store) primary(ctx context.Context) (*redis.Client, error) {
+	if c, ok := s.client.(*redis.ClusterClient); ok {
+		return c.MasterForKey(ctx, s.keys.counter())
+	}
+	return s.client.(*redis.Client), nil
+}
