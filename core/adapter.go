@@ -76,6 +76,10 @@ type Message struct {
 	Callback string `json:"callback,omitempty"`
 	// Marker identifies the message for finding it again after an unclear send; unique, at most 25 characters.
 	Marker string `json:"marker,omitempty"`
+	// Card names a message that later ones with the same Card replace, where messages can be changed.
+	Card string `json:"card,omitempty"`
+	// Replace: change the message that was sent with this Card; if there is none (any more), send it as a new one unless it is Silent.
+	Replace bool `json:"replace,omitempty"`
 	// Repeat is set on the second try of an unclear send.
 	Repeat bool `json:"repeat,omitempty"`
 }

@@ -26,6 +26,7 @@ type Ending string
 const (
 	EndOK          Ending = "ok"
 	EndError       Ending = "error"       // the tool says why
+	EndInvalid     Ending = "invalid"     // the call could not be understood; nothing ran
 	EndRefused     Ending = "refused"     // a rule denies it, or nobody could be asked
 	EndDenied      Ending = "denied"      // by a person
 	EndUnanswered  Ending = "unanswered"  // the approval expired

@@ -149,7 +149,7 @@ func (s *Scheduler) start(ctx, hard context.Context, holdings *sync.WaitGroup, c
 	if ctx.Err() != nil || !s.slots.TryAcquire(weight) {
 		return
 	}
-	h := newHolding(hard, id)
+	h := newHolding(hard)
 	s.mu.Lock()
 	if _, mine := s.held[id]; mine {
 		s.mu.Unlock()
@@ -205,6 +205,11 @@ func (s *Scheduler) claim(ctx context.Context, h *holding, c candidate) (*Run, e
 		}
 		b.Update(state.PromptKey(p.ID), c.prompt.Version, p)
 	}
+	if p.State == core.Running {
+		run.Prompt = p
+		h.setSteered(len(p.Steer) > 0)
+	}
+	h.set(run) // before the commit: an order may follow it at once, and its bell must find the run
 	res, err := b.Commit(ctx, s.store)
 	if err != nil {
 		return nil, err
@@ -212,9 +217,6 @@ func (s *Scheduler) claim(ctx context.Context, h *holding, c candidate) (*Run, e
 	s.clock.Observe(res.Time)
 	run.fence = store.Fence{Key: state.ClaimKey(sess.ID), Version: res.Version, Holder: string(replica)}
 	run.virgin = c.fresh && sess.Last == "" && run.first != nil
-	if p.State == core.Running {
-		run.Prompt, run.promptVersion = p, res.Version
-	}
 	return run, nil
 }
 
@@ -231,7 +233,6 @@ func (s *Scheduler) hold(h *holding, c candidate) {
 		log.Warn("cannot claim the session; whoever is next will", "error", err)
 		return
 	}
-	h.set(run)
 	var finish func(*state.Batch)
 	var again time.Duration
 	if !c.fresh {

@@ -80,7 +80,9 @@ func (s *Scheduler) obey(ctx context.Context, holdings map[core.PromptID]*holdin
 		case d.Value.Order == core.OrderCancel:
 			holdings[ids[i]].stop(errCancel)
 		case d.Value.Order == core.OrderPause:
-			holdings[ids[i]].stop(errPause)
+			holdings[ids[i]].parkNow(true)
+		case len(d.Value.Steer) > 0:
+			holdings[ids[i]].setSteered(true)
 		}
 	}
 }
@@ -99,6 +101,6 @@ func (s *Scheduler) parkAll() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.held {
-		h.parkNow()
+		h.parkNow(false)
 	}
 }

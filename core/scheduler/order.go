@@ -148,7 +148,7 @@ func (s *Scheduler) Resume(ctx context.Context, id core.PromptID, who core.Perso
 
 // Steer gives a running prompt a message that the model reads before its next turn. A prompt that is not running refuses it.
 func (s *Scheduler) Steer(ctx context.Context, id core.PromptID, who core.Person, text string) (core.Prompt, error) {
-	return s.change(ctx, id, "steer", who, func(_ *state.Batch, p *pair) error {
+	return s.change(ctx, id, "steer", who, func(b *state.Batch, p *pair) error {
 		v := &p.prompt.Value
 		if v.State.Ended() {
 			return fmt.Errorf("%w: prompt %s is %s; write a new one", core.ErrRefused, v.Ref, v.State.Word())
@@ -157,6 +157,7 @@ func (s *Scheduler) Steer(ctx context.Context, id core.PromptID, who core.Person
 			return fmt.Errorf("%w: prompt %s has %d messages that it has not read yet", core.ErrRefused, v.Ref, len(v.Steer))
 		}
 		v.Steer = append(v.Steer, text)
+		b.Ring(state.BellOrder, string(v.ID))
 		return nil
 	})
 }

@@ -20,13 +20,15 @@ type holding struct {
 	stop context.CancelCauseFunc
 	park chan struct{} // closed: come to an end at the next boundary
 
-	mu     sync.Mutex
-	parked bool
-	run    *Run
+	mu      sync.Mutex
+	parked  bool
+	paused  chan struct{} // closed: a person paused the prompt
+	steered bool          // messages may wait on the prompt
+	run     *Run
 }
 
-func newHolding(parent context.Context, _ core.SessionID) *holding {
-	h := &holding{park: make(chan struct{})}
+func newHolding(parent context.Context) *holding {
+	h := &holding{park: make(chan struct{}), paused: make(chan struct{})}
 	h.ctx, h.stop = context.WithCancelCause(parent)
 	return h
 }
@@ -43,13 +45,28 @@ func (h *holding) get() *Run {
 	return h.run
 }
 
-func (h *holding) parkNow() {
+// parkNow asks the run to end at its next boundary; with pause, without waiting for the model either.
+func (h *holding) parkNow(pause bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if !h.parked {
 		h.parked = true
 		close(h.park)
 	}
+	if pause {
+		select {
+		case <-h.paused:
+		default:
+			close(h.paused)
+		}
+	}
+}
+
+func (h *holding) setSteered(v bool) (was bool) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was, h.steered = h.steered, v
+	return was
 }
 
 // Run is this replica's execution of a prompt: what the agent may do with the store. All its writes are fenced by the claim.
@@ -57,17 +74,31 @@ type Run struct {
 	Session core.Session // as it was when claimed
 	Prompt  core.Prompt  // as it was when claimed
 
-	s             *Scheduler
-	h             *holding
-	replica       core.ReplicaID
-	fence         store.Fence
-	promptVersion int64
-	first         *core.Record // the prompt's own record, if this run wrote it
-	virgin        bool         // there is nothing else in the transcript
+	s       *Scheduler
+	h       *holding
+	replica core.ReplicaID
+	fence   store.Fence
+	first   *core.Record // the prompt's own record, if this run wrote it
+	virgin  bool         // there is nothing else in the transcript
 }
 
-// ErrParked asks the agent to stop at this boundary, with the outcome Queued: the replica is shutting down.
+// ErrParked asks the agent to stop at this boundary, with the outcome Queued: the replica is shutting down, or a person paused the prompt.
 var ErrParked = errors.New("parked")
+
+// Asking is the context for a model call: it ends with ctx, and with ErrParked when the prompt is paused, because a question to the model can be asked
+// again. The caller calls done.
+func (r *Run) Asking(ctx context.Context) (asking context.Context, done func()) {
+	asking, cancel := context.WithCancelCause(ctx)
+	over := make(chan struct{})
+	go func() {
+		select {
+		case <-r.h.paused:
+			cancel(ErrParked)
+		case <-over:
+		}
+	}()
+	return asking, func() { close(over); cancel(nil) }
+}
 
 // Boundary is called before each model call and each tool call: nil means go on.
 func (r *Run) Boundary(ctx context.Context) error {
@@ -91,12 +122,28 @@ func (r *Run) Alive() bool { return r.s.lease.alive(r.replica) }
 // Now is the store's time.
 func (r *Run) Now() time.Time { return r.s.clock.Now() }
 
-// Transcript reads all records of the session, oldest first.
-func (r *Run) Transcript(ctx context.Context) ([]core.Record, error) {
+// Transcript reads all records of the session, oldest first, waiting for a store that is away.
+func (r *Run) Transcript(ctx context.Context) (out []core.Record, err error) {
 	if r.virgin {
 		return []core.Record{*r.first}, nil
 	}
-	return r.s.Transcript(ctx, r.Session.ID)
+	err = r.insist(ctx, func() error {
+		out, err = r.s.Transcript(ctx, r.Session.ID)
+		return err
+	})
+	return out, err
+}
+
+// Rules reads what people stored for the session and for its workspace.
+func (r *Run) Rules(ctx context.Context) (session, workspace Rules, err error) {
+	err = r.insist(ctx, func() error {
+		docs, _, err := state.GetAll[Rules](ctx, r.s.store, []store.Key{state.SessionRules(r.Session.ID), state.WorkspaceRules(r.Session.Workspace)})
+		if err == nil {
+			session, workspace = docs[0].Value, docs[1].Value
+		}
+		return err
+	})
+	return session, workspace, err
 }
 
 // Approvals reads the approvals that the prompt has been waiting for.
@@ -105,7 +152,11 @@ func (r *Run) Approvals(ctx context.Context) ([]core.Approval, error) {
 	for i, id := range r.Prompt.Pending {
 		keys[i] = state.ApprovalKey(id)
 	}
-	docs, _, err := state.GetAll[core.Approval](ctx, r.s.store, keys)
+	var docs []state.Doc[core.Approval]
+	err := r.insist(ctx, func() (err error) {
+		docs, _, err = state.GetAll[core.Approval](ctx, r.s.store, keys)
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("read approvals of prompt %s: %w", r.Prompt.Ref, err)
 	}
@@ -174,7 +225,10 @@ func (r *Run) Emit(e core.Event) { r.s.cfg.Progress(r.letter(e, false)) }
 // Steered takes the messages that were given to the running prompt since the last call, and writes them to the transcript.
 func (r *Run) Steered(ctx context.Context) ([]core.Record, error) {
 	var out []core.Record
-	err := r.s.retry(ctx, "read steering", func() error {
+	if !r.h.setSteered(false) {
+		return nil, nil
+	}
+	err := r.insist(ctx, func() error {
 		out = nil
 		p, _, err := state.Get[core.Prompt](ctx, r.s.store, state.PromptKey(r.Prompt.ID))
 		if err != nil || len(p.Value.Steer) == 0 {

@@ -187,7 +187,6 @@ var (
 	errShutdown = errors.New("the replica shuts down")
 	errLost     = errors.New("the replica lost its lease")
 	errCancel   = errors.New("cancelled")
-	errPause    = errors.New("paused")
 )
 
 // tries is how often an operation is decided again when another writer was faster. Each loss means that somebody else made progress.

@@ -22,6 +22,7 @@ type Outcome struct {
 	Error   string        // why it failed, for people
 	// Asks are approvals to wait for; Question, a question with choices. With either, State is Waiting.
 	Asks     []core.Approval
+	Keep     []core.ApprovalID // approvals of the same answer that were decided before, and still count
 	Question string
 	Choices  []string
 	Turns    int
@@ -88,7 +89,7 @@ func (s *Scheduler) conclude(b *state.Batch, sess *state.Doc[core.Session], p *s
 	case order == core.OrderCancel || errors.Is(cause, errCancel):
 		out.Error = by("stopped", p.Value.OrderBy)
 		return s.end(b, sess, &p.Value, core.Cancelled, out)
-	case order == core.OrderPause || errors.Is(cause, errPause):
+	case order == core.OrderPause:
 		p.Value.Pending = nil
 		return p.Value.To(core.Paused, by("paused", p.Value.OrderBy))
 	case out.State == core.Waiting:
@@ -157,7 +158,7 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 		return err
 	}
 	now := s.clock.Now()
-	p.Pending, p.Question = nil, out.Question
+	p.Pending, p.Question = out.Keep, out.Question
 	e := core.Event{Type: core.EventQuestion, Text: out.Question, Choices: out.Choices}
 	if len(out.Asks) > 0 {
 		e = core.Event{Type: core.EventApproval, State: string(core.Pending)}

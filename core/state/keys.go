@@ -15,7 +15,8 @@ import (
 //	bind/<place>     bot        one a place                      with its session
 //	event/<id>       bot        one an inbound event             7 days
 //	button/<token>   bot        one a button                     8 days
-//	sent/<message>   delivery   one a message with a session     30 days
+//	sent/<message>   delivery   one a message of a session       30 days
+//	card/<card>      delivery   one a card that is kept up       30 days
 //	replica/<id>     scheduler  one a live process               the lease
 //	duty/<name>      scheduler  one a duty                       the lease
 //	cursor/<adapter> bot        one an adapter                   never
@@ -36,6 +37,7 @@ func ButtonKey(token string) store.Key         { return store.Key("button/" + to
 func SentKey(p core.Place, message string) store.Key {
 	return store.Key("sent/" + p.Key() + "/" + message)
 }
+func CardKey(card string) store.Key            { return store.Key("card/" + card) }
 func ReplicaKey(id core.ReplicaID) store.Key   { return store.Key("replica/" + id) }
 func DutyKey(name string) store.Key            { return store.Key("duty/" + name) }
 func CursorKey(adapter string) store.Key       { return store.Key("cursor/" + adapter) }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"time"
@@ -63,6 +64,9 @@ type Env struct {
 	Run    *sandbox.Runner
 	// Seen is the digest of a file's content that this session last saw, "" when it never did.
 	Seen func(path string) string
+	// Readable reports whether the rules let a file be read without asking, by path relative to the workspace. grep asks it for each
+	// file below a directory and leaves out the others; without it, it searches single files only.
+	Readable func(path string) bool
 	// Timeout of a command when the model names none, and the longest that it may name.
 	Timeout time.Duration
 	// Slot limits commands that run at the same time on this replica: it waits for a free one and returns how to give it back.
@@ -76,15 +80,18 @@ type Tool interface {
 	Plan(ctx context.Context, env *Env, arguments json.RawMessage) (Plan, error)
 }
 
+// ErrArguments marks arguments that do not fit the schema.
+var ErrArguments = errors.New("arguments do not fit the schema")
+
 // Args decodes arguments strictly into v; the error says what was wrong in words that help the model.
 func Args(raw json.RawMessage, v any) error {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(v); err != nil {
-		return fmt.Errorf("arguments do not fit the schema: %v; send one JSON object with the named fields", err)
+		return fmt.Errorf("%w: %v; send one JSON object with the named fields", ErrArguments, err)
 	}
 	if dec.More() {
-		return fmt.Errorf("arguments hold more than one JSON value; send one JSON object")
+		return fmt.Errorf("%w: more than one JSON value; send one JSON object", ErrArguments)
 	}
 	return nil
 }

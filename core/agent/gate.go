@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"paragents/core"
+	"paragents/core/policy"
+	"paragents/core/scheduler"
+	"paragents/core/tool"
+)
+
+// judged is a plan with the gate's verdict.
+type judged struct {
+	call   call
+	plan   tool.Plan
+	spec   tool.Spec
+	action core.Action
+	digest string
+
+	decision policy.Decision
+	reason   string
+	rule     string
+	writes   []string
+	hosts    []string
+	offers   []string
+	confirm  bool
+}
+
+// policy compiles the rules that hold now: the operator's, the workspace's, what people stored, and the session's mode.
+func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
+	session, workspace, err := t.run.Rules(ctx)
+	if err != nil {
+		return nil, err
+	}
+	managed := t.a.cfg.Managed
+	managed.Name = "managed"
+	operator := t.ws.Rules
+	operator.Name = "workspace"
+	layers := []policy.Layer{managed, operator, stored("workspace (stored)", workspace), stored("session", session)}
+	if t.run.Session.Mode == core.ModeEdits {
+		layers = append(layers, policy.Layer{Name: "mode edits", Allow: []string{"Write(./**)"}})
+	}
+	p, errs := policy.Compile(layers, policy.Options{BuiltIns: true, ReadDefault: true, Protected: t.a.cfg.Protected})
+	for _, err := range errs {
+		t.logger.Warn("a rule cannot be read; its layer's allow rules do not count", "error", err)
+	}
+	return p, nil
+}
+
+func stored(name string, rules scheduler.Rules) policy.Layer {
+	l := policy.Layer{Name: name}
+	for _, r := range rules.Allow {
+		l.Allow = append(l.Allow, r.Rule)
+	}
+	return l
+}
+
+// judge is the one gate: every call of every kind of run passes it, just before it would run. The strictest verdict about anything that the call does is the
+// verdict.
+func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) judged {
+	j := judged{call: c, plan: plan, spec: spec, decision: policy.Allow, writes: slices.Clone(plan.Writes)}
+	j.action = core.Action{Tool: spec.Name, Input: []byte(c.Arguments), Show: plan.Show, Dir: plan.Dir}
+	checks := plan.Checks
+	if len(checks) == 0 { // a tool that names nothing is judged by its own name
+		checks = []tool.Check{{Tool: spec.Name}}
+	}
+	offerable := true
+	for _, check := range checks {
+		v := p.Judge(policy.Call{Tool: check.Tool, Input: check.Input, Dir: plan.Dir}, t.world)
+		j.writes = append(j.writes, v.Writes...)
+		j.hosts = append(j.hosts, v.URLs...)
+		j.confirm = j.confirm || v.Confirm
+		for _, path := range v.Scripts {
+			if j.action.Scripts == nil {
+				j.action.Scripts = map[string]string{}
+			}
+			j.action.Scripts[path] = hashFile(path)
+		}
+		if v.Decision == policy.Ask {
+			j.offers = append(j.offers, v.Offers...)
+			offerable = offerable && len(v.Offers) > 0
+		}
+		if v.Decision < j.decision {
+			j.decision, j.reason, j.rule = v.Decision, v.Reason, v.Rule
+		}
+	}
+	if t.run.Session.Mode == core.ModePlan && !spec.ReadOnly {
+		j.decision, j.reason = policy.Deny, tellsPlanMode
+	}
+	if !offerable {
+		j.offers = nil
+	}
+	slices.Sort(j.writes)
+	j.writes = slices.Compact(j.writes)
+	j.digest = j.action.Digest()
+	return j
+}
+
+// approval is the question that the verdict asks.
+func (j judged) approval() core.Approval {
+	a := core.Approval{Call: j.call.ID, Action: j.action, Digest: j.digest, Rule: j.reason, Writes: j.writes, Hosts: j.hosts, Offers: j.offers}
+	if j.confirm {
+		a.Confirm = j.plan.Line
+	}
+	return a
+}
+
+// maxScript bounds how much of a script is hashed; a longer one counts as changed each time, so that it is never bound to a digest that does not
+// cover it.
+const maxScript = 64 << 20
+
+// hashFile is the SHA-256 of a file's content in hex; for one that cannot be read, why.
+func hashFile(path string) string {
+	f, err := os.Open(path)
+	if err != nil {
+		return "unreadable"
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
+		return "not a file that can be bound"
+	}
+	h := sha256.New()
+	if _, err := io.Copy(h, io.LimitReader(f, maxScript)); err != nil {
+		return "unreadable"
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// plan understands a call. The error is for the model.
+func (t *turns) plan(ctx context.Context, c call) (tool.Spec, tool.Plan, error) {
+	if strings.HasPrefix(c.Arguments, `{"`+invalidKey+`"`) {
+		if t.log.finish(c.prompt) == "length" {
+			return tool.Spec{}, tool.Plan{}, invalid(tellsCutOff)
+		}
+		return tool.Spec{}, tool.Plan{}, invalid(tellsNotObject)
+	}
+	names := make([]string, 0, len(t.offers))
+	for _, o := range t.offers {
+		names = append(names, o.Name)
+	}
+	if !slices.Contains(names, c.Name) {
+		return tool.Spec{}, tool.Plan{}, invalid(fmt.Sprintf(tellsUnknown, c.Name, strings.Join(names, ", ")))
+	}
+	tl := t.a.tools[c.Name]
+	plan, err := tl.Plan(ctx, t.env, []byte(c.Arguments))
+	return tl.Spec(), plan, err
+}
+
+// invalid is an error of a call that could not be understood at all.
+type invalid string
+
+func (e invalid) Error() string { return string(e) }

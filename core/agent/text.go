@@ -1,0 +1,35 @@
+package agent
+
+// Every sentence of the agent that a person or the model reads.
+const (
+	saysRetry     = " — retry when that is mended"
+	saysCut       = "(The answer was cut off at the model's own limit; ask it to go on.)"
+	saysAgain     = "the model broke off; asking it again"
+	saysCompacted = "older parts of the conversation were shortened for the model"
+	saysTooLong   = "the conversation is too long for the model, and nothing more can be left out (%s); begin a new session, or ask for less at a time"
+	saysDenied    = "You have said no twice. Shall it go on and try another way?"
+	saysInvalid   = "The model keeps asking for tools in a way that cannot be understood. Shall it go on?"
+	saysTurns     = "It has asked the model %d times, which is the limit. Continue?"
+	saysTime      = "It has worked for more than %s, which is the limit. Continue?"
+	saysTokens    = "It has used %d tokens, which is the limit. Continue?"
+	saysSilent    = "The model gave no answer."
+	saysSilentDid = "The model gave no answer after %d tool calls; the last was: %s"
+
+	asksAgain = "Your last answer was empty. Answer the request, or say in one sentence why you cannot."
+
+	tellsCutOff     = "the arguments were cut off at the output limit; nothing ran. Write smaller parts"
+	tellsNotObject  = "the arguments are not a JSON object; nothing ran. Send one JSON object as the schema says"
+	tellsUnknown    = "there is no tool %q; nothing ran. The tools are: %s"
+	tellsRefused    = "refused: %s. Nothing ran. Do not try the same in another way; if it is needed, tell the person what you would do and why"
+	tellsNobody     = "refused: it needs a person's approval (%s), and nobody can be asked here. Nothing ran"
+	tellsDenied     = "denied by a person%s. Nothing ran. You may try another way"
+	tellsBefore     = "denied by a person before in this request; it is not asked again. Nothing ran. Try another way or finish"
+	tellsPlanMode   = "this session is in plan mode: only reading is possible. Nothing ran. Finish with a plan of what you would do"
+	tellsInterrupt  = "interrupted: it did not run, because the request ended before"
+	tellsStopped    = "ended before it was finished, because a person stopped the request"
+	tellsNotKnown   = "outcome unknown: it was started, and the program that ran it died or was cut off before its end was seen. It was not tried again. Look at what is there before you do anything"
+	tellsShortened  = "\n[… %d characters left out of this older result; run the tool again if you need them …]\n"
+	tellsLeftOut    = "Earlier requests of this conversation, word for word, with what was done:\n"
+	tellsLeftOutFor = "- %q\n  done: %s\n  changed: %s\n"
+	tellsNothing    = "nothing"
+)

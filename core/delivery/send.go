@@ -1,0 +1,124 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"paragents/core"
+	"paragents/core/state"
+)
+
+// send brings one message to the platform and returns its id; "" when there is none to remember. An error leaves the rest of the lane for later.
+func (d *drain) send(ctx context.Context, adapter core.Adapter, l core.Letter, p *progress, m core.Message) (string, error) {
+	if m.Replace {
+		if id, ok, err := d.replace(ctx, adapter, m); ok || err != nil {
+			return id, err
+		}
+		if m.Silent {
+			return "", nil
+		}
+	}
+	if p.Unclear {
+		if f, ok := adapter.(core.Finder); ok {
+			id, found, err := f.Find(ctx, m.Place, m.Marker)
+			if err != nil {
+				return "", d.wait(ctx, p, backoff(p.Tries))
+			}
+			if found {
+				return id, nil
+			}
+		} else {
+			m.Repeat = true
+		}
+	}
+	id, err := adapter.Send(ctx, m)
+	for range 2 { // a refused markup, and a place that has moved
+		var fault *core.SendError
+		if !errors.As(err, &fault) {
+			break
+		}
+		switch {
+		case fault.Fault == core.FaultMarkup && m.Text != "", fault.Fault == core.FaultRefused && m.Text != "" && m.Plain != "":
+			m.Text = ""
+			id, err = adapter.Send(ctx, m)
+		case fault.Fault == core.FaultGone && !fault.MovedTo.IsZero():
+			m.Place = fault.MovedTo
+			id, err = adapter.Send(ctx, m)
+		}
+	}
+	if err == nil {
+		return id, nil
+	}
+	return "", d.failed(ctx, l, p, m, err)
+}
+
+// failed decides what becomes of a message that was not sent. nil: it is given up, and the lane goes on.
+func (d *drain) failed(ctx context.Context, l core.Letter, p *progress, m core.Message, err error) error {
+	log := d.c.cfg.Logger.With("session", d.session, "prompt", l.PromptID, "place", m.Place.Key(), "error", err)
+	var fault *core.SendError
+	if !errors.As(err, &fault) {
+		fault = &core.SendError{Fault: core.FaultRetry, Err: err}
+	}
+	switch fault.Fault {
+	case core.FaultRate:
+		key := state.RestKey(m.Place.Key())
+		if fault.Everywhere {
+			key = state.RestKey(m.Place.Platform)
+		}
+		after := max(fault.After, time.Second)
+		d.pieces = p
+		if err := d.commit(ctx, func(b *state.Batch) { b.Put(key, rest{Until: d.now.Add(after)}, after) }); err != nil {
+			return err
+		}
+		return errLater{after}
+	case core.FaultUnclear:
+		if p.Unclear && m.Repeat { // sent twice without an answer: a third time would not tell more
+			log.Warn("the platform did not say whether it has the message; it was sent twice")
+			return nil
+		}
+		p.Unclear = true
+		return d.wait(ctx, p, backoff(p.Tries))
+	case core.FaultGone, core.FaultRefused, core.FaultMarkup:
+		log.Error("the platform will not take the message; leaving it out")
+		return nil
+	}
+	log.Warn("cannot send; trying again")
+	return d.wait(ctx, p, backoff(p.Tries))
+}
+
+// wait records the try and leaves the rest for later.
+func (d *drain) wait(ctx context.Context, p *progress, after time.Duration) error {
+	p.Tries++
+	d.pieces = p
+	if err := d.commit(ctx); err != nil {
+		return err
+	}
+	return errLater{after}
+}
+
+// replace changes the message of a card. ok is false when there is none any more.
+func (d *drain) replace(ctx context.Context, adapter core.Adapter, m core.Message) (id string, ok bool, err error) {
+	c, _, err := state.Get[card](ctx, d.c.cfg.Store, state.CardKey(m.Card))
+	if err != nil || !c.Exists() {
+		return "", false, err
+	}
+	m.Place = c.Value.Place
+	err = adapter.Edit(ctx, c.Value.ID, m)
+	var fault *core.SendError
+	if errors.As(err, &fault) {
+		switch fault.Fault {
+		case core.FaultRate:
+			return "", false, errLater{max(fault.After, time.Second)}
+		case core.FaultMarkup, core.FaultRefused:
+			m.Text = ""
+			err = adapter.Edit(ctx, c.Value.ID, m)
+		case core.FaultGone:
+			return "", false, nil
+		}
+	}
+	if err != nil {
+		return "", false, errLater{retryMin}
+	}
+	return c.Value.ID, true, nil
+}
