@@ -1,0 +1,102 @@
+package telegram
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
+
+	"paragents/core"
+)
+
+// intake is where the webhook's updates go while Receive runs.
+type intake struct {
+	ctx    context.Context
+	me     account
+	accept acceptFunc
+}
+
+// hookWait bounds what one delivery may take; the platform delivers again.
+const hookWait = 30 * time.Second
+
+// register tells the platform where to deliver. Every replica may: they all say the same.
+func (a *Adapter) register(ctx context.Context) error {
+	return a.call(ctx, "setWebhook", tgbotapi.Params{
+		"url":             a.cfg.WebhookURL,
+		"secret_token":    a.cfg.WebhookSecret,
+		"allowed_updates": wanted,
+	}, nil)
+}
+
+// serveHook lets Hook take updates until the context ends. When it returns, no delivery is under way.
+func (a *Adapter) serveHook(ctx context.Context, me account, accept acceptFunc) {
+	a.setIntake(&intake{ctx: ctx, me: me, accept: accept})
+	<-ctx.Done()
+	a.setIntake(nil)
+}
+
+func (a *Adapter) setIntake(in *intake) {
+	a.intakeMu.Lock()
+	defer a.intakeMu.Unlock()
+	a.intake = in
+}
+
+// Hook is the handler for Config.WebhookURL. It answers 200 when accept made the update durable, and an error, so that the platform delivers
+// again, when not or when Receive does not run. The platform delivers the updates of a chat one after the other, and chats at the same time.
+func (a *Adapter) Hook() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.Header().Set("Allow", http.MethodPost)
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
+		secret := r.Header.Get("X-Telegram-Bot-Api-Secret-Token")
+		if a.cfg.WebhookSecret == "" || subtle.ConstantTimeCompare([]byte(secret), []byte(a.cfg.WebhookSecret)) != 1 {
+			w.WriteHeader(http.StatusUnauthorized)
+			return
+		}
+		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxHook))
+		if err != nil {
+			var large *http.MaxBytesError
+			if errors.As(err, &large) {
+				w.WriteHeader(http.StatusRequestEntityTooLarge)
+				return
+			}
+			w.WriteHeader(http.StatusBadRequest)
+			return
+		}
+		w.WriteHeader(a.deliver(body))
+	})
+}
+
+// deliver hands one update over and returns the status to answer.
+func (a *Adapter) deliver(body []byte) int {
+	a.intakeMu.RLock()
+	defer a.intakeMu.RUnlock()
+	in := a.intake
+	if in == nil || in.ctx.Err() != nil {
+		return http.StatusServiceUnavailable
+	}
+	u, ok := a.decode(body)
+	if !ok {
+		return http.StatusOK
+	}
+	e, ok := inbound(u, in.me)
+	if !ok {
+		return http.StatusOK
+	}
+	ctx, cancel := context.WithTimeout(in.ctx, hookWait)
+	defer cancel()
+	err := in.accept(ctx, []core.Inbound{e}, nil)
+	a.note(err, false)
+	if err != nil {
+		a.log.Warn("telegram update not accepted", "platform", platform, "update", strconv.FormatInt(u.ID, 10), "error", err)
+		return http.StatusInternalServerError
+	}
+	return http.StatusOK
+}
