@@ -135,7 +135,10 @@ func (f *flattener) list(l *ast.List) {
 			mark = box
 		}
 		f.item(mark, func() {
-			if first := item.FirstChild(); first != nil && first.Kind() != ast.KindTextBlock && first.Kind() != ast.KindParagraph {
+			switch first := item.FirstChild(); {
+			case first == nil:
+			case first.Kind() == ast.KindBlockquote, first.Kind() == ast.KindFencedCodeBlock,
+				first.Kind() == ast.KindCodeBlock, first.Kind() == east.KindTable:
 				f.newline(1)
 			}
 			f.blocks(item)

@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var dialects = []Dialect{Plain, HTML, Mrkdwn, SlackMarkdown, Discord}
+var dialects = []Dialect{Plain, HTML, Mrkdwn, Discord, SlackMarkdown}
 
 // markdown draws documents in the ways that models write them, and worse.
 func markdown() *rapid.Generator[string] {
@@ -80,6 +80,9 @@ func TestPiecesOfAnyMarkdown(t *testing.T) {
 		source := markdown().Draw(t, "source")
 		l := Limits{Unit: rapid.SampledFrom(units).Draw(t, "unit"), Max: rapid.IntRange(32, 600).Draw(t, "max")}
 		for _, d := range dialects {
+			if d == SlackMarkdown { // reread exactly: without the quotes between them, lists would join
+				l.Max = max(l.Max, minMarkup)
+			}
 			if err := check(source, d, l); err != nil {
 				t.Fatalf("%s %v: %v", d, l, err)
 			}
@@ -125,8 +128,8 @@ func FuzzRender(f *testing.F) {
 		if len(source) > 4096 {
 			return
 		}
-		l := Limits{Unit: UTF16, Max: 32 + int(uint(limit)%500)}
-		for _, d := range []Dialect{Plain, HTML, Mrkdwn, Discord, SlackMarkdown} {
+		l := Limits{Unit: UTF16, Max: minMarkup + int(uint(limit)%500)}
+		for _, d := range dialects {
 			if err := check(source, d, l); err != nil {
 				t.Fatalf("%s %v: %v", d, l, err)
 			}
