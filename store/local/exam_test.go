@@ -39,6 +39,10 @@ func (b *shared) Away(t *testing.T) (back func()) {
 		}
 	}
 	signal(syscall.SIGSTOP)
+	var status syscall.WaitStatus
+	if _, err := syscall.Wait4(b.holder.Process.Pid, &status, syscall.WUNTRACED, nil); err != nil || !status.Stopped() {
+		t.Fatalf("stop the holder: %v, status %v", err, status)
+	}
 	return func() { signal(syscall.SIGCONT) }
 }
 

@@ -33,7 +33,7 @@ const helperEnv = "PARAGENTS_TEST_HELPER"
 
 // help runs in the other process, which ends when its input does, or when it is killed.
 func help(what, path string) error {
-	s, err := Open(context.Background(), Config{Path: path})
+	s, err := Open(context.Background(), Config{Path: path, NoSync: what == "hold"})
 	if err != nil {
 		return err
 	}

@@ -26,6 +26,7 @@ func (e *Engine) open(c Config) error {
 	options := &bbolt.Options{
 		Timeout:      time.Nanosecond, // the lock is ours already
 		NoSync:       c.NoSync,
+		NoGrowSync:   c.NoSync,
 		NoStatistics: true,
 		OpenFile: func(path string, flag int, mode os.FileMode) (_ *os.File, err error) {
 			e.file, err = openLocked(path, flag, mode)
