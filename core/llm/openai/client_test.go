@@ -37,7 +37,7 @@ func dial(t *testing.T, s *llmtest.Server, change func(*Config)) *Client {
 }
 
 // ask asks c something and returns all that happened, as lines.
-func ask(ctx context.Context, c *Client, r llm.Request) (llm.Reply, error, []string) {
+func ask(ctx context.Context, c *Client, r llm.Request) (llm.Reply, []string, error) {
 	if r.Messages == nil {
 		r.Messages = []llm.Message{{Role: llm.User, Content: "hello"}}
 	}
@@ -47,7 +47,7 @@ func ask(ctx context.Context, c *Client, r llm.Request) (llm.Reply, error, []str
 		Restart: func() { told = append(told, "<restart>") },
 		Wait:    func(reason string, d time.Duration) { told = append(told, "<wait "+reason+">") },
 	})
-	return reply, err, told
+	return reply, told, err
 }
 
 // fault is what kind of error it is, "" for none.
@@ -82,7 +82,7 @@ func TestComplete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := llmtest.NewServer(t, step)
 			c := dial(t, s, func(c *Config) { c.HTTPClient = nil })
-			reply, err, told := ask(t.Context(), c, llm.Request{})
+			reply, told, err := ask(t.Context(), c, llm.Request{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -134,7 +134,7 @@ func TestCallsOfOddServers(t *testing.T) {
 			var ids [2][]core.CallID
 			for i := range ids {
 				c := dial(t, llmtest.NewLocal(t, llmtest.Step{Events: events}), nil)
-				reply, err, _ := ask(t.Context(), c, llm.Request{Messages: history})
+				reply, _, err := ask(t.Context(), c, llm.Request{Messages: history})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -168,7 +168,7 @@ func TestB057ArgumentsThatAreNotJSON(t *testing.T) {
 					llmtest.Step{Calls: []llm.Call{{ID: "1", Name: "write_file", Arguments: arguments}}, Finish: finish},
 					llmtest.Step{Text: []string{"ok"}})
 				c := dial(t, s, nil)
-				reply, err, _ := ask(t.Context(), c, llm.Request{})
+				reply, _, err := ask(t.Context(), c, llm.Request{})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -176,7 +176,7 @@ func TestB057ArgumentsThatAreNotJSON(t *testing.T) {
 					t.Fatalf("reply %+v", reply)
 				}
 				// The server refuses stored arguments that are not an object.
-				_, err, _ = ask(t.Context(), c, llm.Request{Messages: []llm.Message{
+				_, _, err = ask(t.Context(), c, llm.Request{Messages: []llm.Message{
 					{Role: llm.User, Content: "hello"},
 					{Role: llm.Assistant, Calls: reply.Calls},
 					{Role: llm.ToolReply, CallID: "1", Content: "arguments cut off"},
@@ -206,7 +206,7 @@ func TestB058EmptyReply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := llmtest.NewLocal(t, step)
-			reply, err, _ := ask(t.Context(), dial(t, s, nil), llm.Request{})
+			reply, _, err := ask(t.Context(), dial(t, s, nil), llm.Request{})
 			if err != nil || strings.TrimSpace(reply.Text) != "" || len(reply.Calls) != 0 || reply.Finish != "stop" {
 				t.Errorf("reply %+v, %v", reply, err)
 			}
@@ -233,7 +233,7 @@ func TestB059CutStreamIsNoReply(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				reply, err, told := ask(t.Context(), dial(t, llmtest.NewLocal(t, bad, good), nil), llm.Request{})
+				reply, told, err := ask(t.Context(), dial(t, llmtest.NewLocal(t, bad, good), nil), llm.Request{})
 				if err != nil || reply.Text != "The result is 42." || len(reply.Calls) != 0 {
 					t.Fatalf("reply %+v, %v", reply, err)
 				}
@@ -244,7 +244,7 @@ func TestB059CutStreamIsNoReply(t *testing.T) {
 			})
 			synctest.Test(t, func(t *testing.T) {
 				s := llmtest.NewLocal(t).Answer(func(int, llmtest.Seen) llmtest.Step { return bad })
-				_, err, _ := ask(t.Context(), dial(t, s, nil), llm.Request{})
+				_, _, err := ask(t.Context(), dial(t, s, nil), llm.Request{})
 				if fault(t, err) != llm.FaultAway || len(s.Seen()) != 8 {
 					t.Errorf("%d requests, %v", len(s.Seen()), err)
 				}
@@ -265,7 +265,7 @@ func TestBrokenAfterTheFinishReason(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				began := time.Now()
 				c := dial(t, llmtest.NewLocal(t, step), func(c *Config) { c.Idle = 2 * time.Minute })
-				reply, err, _ := ask(t.Context(), c, llm.Request{})
+				reply, _, err := ask(t.Context(), c, llm.Request{})
 				if err != nil || reply.Text != "done" || time.Since(began) > afterFinish {
 					t.Errorf("reply %+v, %v after %v", reply, err, time.Since(began))
 				}
@@ -282,7 +282,7 @@ func TestB060SilentStream(t *testing.T) {
 	t.Run("is tried again", func(t *testing.T) {
 		s := llmtest.NewServer(t, silent, mute, good) // over a real connection
 		c := dial(t, s, func(c *Config) { c.HTTPClient, c.Idle = nil, 200*time.Millisecond })
-		reply, err, told := ask(t.Context(), c, llm.Request{})
+		reply, told, err := ask(t.Context(), c, llm.Request{})
 		if err != nil || reply.Text != "one two three four" {
 			t.Fatalf("reply %+v, %v", reply, err)
 		}
@@ -294,7 +294,7 @@ func TestB060SilentStream(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			began := time.Now()
 			s := llmtest.NewLocal(t).Answer(func(int, llmtest.Seen) llmtest.Step { return silent })
-			_, err, _ := ask(t.Context(), dial(t, s, nil), llm.Request{})
+			_, _, err := ask(t.Context(), dial(t, s, nil), llm.Request{})
 			if fault(t, err) != llm.FaultAway || !errors.Is(err, ErrSilent) || !strings.Contains(err.Error(), "said nothing for 1s") {
 				t.Error(err)
 			}
@@ -310,7 +310,7 @@ func TestB060SilentStream(t *testing.T) {
 				defer cancel()
 				began := time.Now()
 				c := dial(t, llmtest.NewLocal(t, silent), func(c *Config) { c.Idle = time.Minute })
-				if _, err, _ := ask(ctx, c, llm.Request{}); err != context.DeadlineExceeded {
+				if _, _, err := ask(ctx, c, llm.Request{}); err != context.DeadlineExceeded {
 					t.Errorf("%s: %v", name, err)
 				}
 				if time.Since(began) != at {
@@ -325,7 +325,7 @@ func TestB060SilentStream(t *testing.T) {
 			comments := llmtest.Step{Lines: append(slices.Repeat([]string{": working"}, 1000), `data: {"choices":[{"delta":{"content":"done"},"finish_reason":"stop"}]}`), Pause: 900 * time.Millisecond}
 			c := dial(t, llmtest.NewLocal(t, slow, comments), nil)
 			for range 2 {
-				if reply, err, _ := ask(t.Context(), c, llm.Request{}); err != nil || reply.Text != "done" {
+				if reply, _, err := ask(t.Context(), c, llm.Request{}); err != nil || reply.Text != "done" {
 					t.Errorf("reply %+v, %v", reply, err)
 				}
 			}
@@ -335,7 +335,7 @@ func TestB060SilentStream(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			endless := llmtest.Step{Lines: slices.Repeat([]string{": working"}, 10_000), Pause: 900 * time.Millisecond}
 			began := time.Now()
-			_, err, _ := ask(t.Context(), dial(t, llmtest.NewLocal(t, endless), nil), llm.Request{})
+			_, _, err := ask(t.Context(), dial(t, llmtest.NewLocal(t, endless), nil), llm.Request{})
 			if fault(t, err) != llm.FaultAway || time.Since(began) != 30*time.Minute || !strings.Contains(err.Error(), "within 30m0s") {
 				t.Errorf("%v after %v", err, time.Since(began))
 			}

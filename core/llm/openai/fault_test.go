@@ -34,7 +34,7 @@ func TestB061WaitsAsTold(t *testing.T) {
 			t.Run(fmt.Sprint(name, " ", status), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					s := llmtest.NewLocal(t, llmtest.Step{Status: status, Header: c.header, Body: llmtest.ErrorBody("slow down", "x", "")}, llmtest.Step{Text: []string{"ok"}})
-					reply, err, told := ask(t.Context(), dial(t, s, nil), llm.Request{})
+					reply, told, err := ask(t.Context(), dial(t, s, nil), llm.Request{})
 					if err != nil || reply.Text != "ok" {
 						t.Fatalf("reply %+v, %v", reply, err)
 					}
@@ -91,7 +91,7 @@ func TestB061EndsWithOneSentence(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := llmtest.NewLocal(t).Answer(func(int, llmtest.Seen) llmtest.Step { return c.step })
 				began := time.Now()
-				_, err, _ := ask(t.Context(), dial(t, s, nil), llm.Request{})
+				_, _, err := ask(t.Context(), dial(t, s, nil), llm.Request{})
 				if fault(t, err) != c.fault || len(s.Seen()) != c.requests || !strings.Contains(err.Error(), c.says) {
 					t.Errorf("%d requests, %v", len(s.Seen()), err)
 				}
@@ -126,7 +126,7 @@ func TestB061SessionsWaitTogether(t *testing.T) {
 		var wg sync.WaitGroup
 		for range sessions {
 			wg.Go(func() {
-				if _, err, _ := ask(t.Context(), c, llm.Request{}); err != nil {
+				if _, _, err := ask(t.Context(), c, llm.Request{}); err != nil {
 					t.Error(err)
 				}
 			})
@@ -162,7 +162,7 @@ func TestStoppedProbe(t *testing.T) {
 		stopped, stop := context.WithCancel(t.Context())
 		var wg sync.WaitGroup
 		wg.Go(func() {
-			if _, err, _ := ask(stopped, c, llm.Request{}); err != context.Canceled {
+			if _, _, err := ask(stopped, c, llm.Request{}); err != context.Canceled {
 				t.Error(err)
 			}
 		})
@@ -171,7 +171,7 @@ func TestStoppedProbe(t *testing.T) {
 			t.Fatal("the test ended")
 		}
 		wg.Go(func() {
-			if reply, err, _ := ask(t.Context(), c, llm.Request{}); err != nil || reply.Text != "ok" {
+			if reply, _, err := ask(t.Context(), c, llm.Request{}); err != nil || reply.Text != "ok" {
 				t.Errorf("reply %+v, %v", reply, err)
 			}
 		})
@@ -201,7 +201,7 @@ func TestNextProvider(t *testing.T) {
 			return n
 		}
 		for range 2 {
-			reply, err, _ := ask(t.Context(), c, llm.Request{})
+			reply, _, err := ask(t.Context(), c, llm.Request{})
 			if err != nil || reply.Text != "second" {
 				t.Fatalf("reply %+v, %v", reply, err)
 			}
@@ -211,7 +211,7 @@ func TestNextProvider(t *testing.T) {
 		}
 		sleep(t.Context(), 5*time.Minute)
 		began := time.Now()
-		if _, err, _ := ask(t.Context(), c, llm.Request{}); err != nil || count() != 9 || time.Since(began) > time.Second {
+		if _, _, err := ask(t.Context(), c, llm.Request{}); err != nil || count() != 9 || time.Since(began) > time.Second {
 			t.Errorf("%d requests to the first, %v, after %v: want one look", count(), err, time.Since(began))
 		}
 		if key := s.Seen()[0].Header.Get("Authorization"); key != "" {
@@ -226,7 +226,7 @@ func TestNextProviderNotForTheAccount(t *testing.T) {
 	c := dial(t, s, func(c *Config) {
 		c.Providers = append(c.Providers, Provider{BaseURL: "http://b.test/v1", Model: "second"})
 	})
-	if _, err, _ := ask(t.Context(), c, llm.Request{}); fault(t, err) != llm.FaultAccount || len(s.Seen()) != 1 {
+	if _, _, err := ask(t.Context(), c, llm.Request{}); fault(t, err) != llm.FaultAccount || len(s.Seen()) != 1 {
 		t.Errorf("%d requests, %v", len(s.Seen()), err)
 	}
 }
@@ -241,7 +241,7 @@ func TestUnreachable(t *testing.T) {
 				c.Providers[0].BaseURL = "http://user:hunter22@model.test/v1"
 				c.HTTPClient = &http.Client{Transport: broken{cause}}
 			})
-			_, err, told := ask(t.Context(), c, llm.Request{})
+			_, told, err := ask(t.Context(), c, llm.Request{})
 			all := fmt.Sprint(err, errors.Unwrap(err), told)
 			if fault(t, err) != llm.FaultAway || !strings.Contains(all, "model.test cannot be reached") || strings.Contains(all, testKey) || strings.Contains(all, "hunter22") {
 				t.Errorf("%s: %s", name, all)
@@ -251,7 +251,7 @@ func TestUnreachable(t *testing.T) {
 	c := dial(t, llmtest.NewLocal(t), func(c *Config) {
 		c.Providers[0].BaseURL, c.HTTPClient, c.Attempts = "http://127.0.0.1:1/v1", nil, 1
 	})
-	if _, err, _ := ask(t.Context(), c, llm.Request{}); !strings.Contains(err.Error(), "127.0.0.1:1 cannot be reached: connection refused") {
+	if _, _, err := ask(t.Context(), c, llm.Request{}); !strings.Contains(err.Error(), "127.0.0.1:1 cannot be reached: connection refused") {
 		t.Error(err)
 	}
 }

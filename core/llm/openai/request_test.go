@@ -30,7 +30,7 @@ func TestRequest(t *testing.T) {
 	for model, field := range map[string]string{"m": `"max_tokens":500`, "gpt-5-mini": `"max_completion_tokens":500`} {
 		s := llmtest.NewLocal(t, llmtest.Step{Text: []string{"ok"}})
 		c := dial(t, s, func(c *Config) { c.Providers[0].Model = model })
-		if _, err, _ := ask(t.Context(), c, r); err != nil {
+		if _, _, err := ask(t.Context(), c, r); err != nil {
 			t.Fatal(err)
 		}
 		seen := s.Seen()[0]
@@ -59,7 +59,7 @@ func TestRequestWithoutUsage(t *testing.T) {
 	})
 	c := dial(t, s, nil)
 	for range 2 {
-		if _, err, _ := ask(t.Context(), c, llm.Request{}); err != nil {
+		if _, _, err := ask(t.Context(), c, llm.Request{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -71,7 +71,7 @@ func TestRequestWithoutUsage(t *testing.T) {
 // What the library refuses to send is no trouble of the provider.
 func TestRequestRefusedByLibrary(t *testing.T) {
 	c := dial(t, llmtest.NewLocal(t), nil)
-	_, err, _ := ask(t.Context(), c, llm.Request{Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage(`{`)}}})
+	_, _, err := ask(t.Context(), c, llm.Request{Tools: []llm.Tool{{Name: "x", Schema: json.RawMessage(`{`)}}})
 	if fault(t, err) != llm.FaultRequest || !strings.Contains(err.Error(), "was not asked") {
 		t.Error(err)
 	}
@@ -89,7 +89,7 @@ func TestReplySurvivesTheWire(t *testing.T) {
 			id := core.CallID("call" + string(rune('a'+i)))
 			step.Calls = append(step.Calls, llm.Call{ID: id, Name: "tool", Arguments: rapid.String().Draw(rt, "arguments")})
 		}
-		reply, err, told := ask(t.Context(), dial(t, llmtest.NewLocal(t, step), nil), llm.Request{})
+		reply, told, err := ask(t.Context(), dial(t, llmtest.NewLocal(t, step), nil), llm.Request{})
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -121,7 +121,7 @@ func FuzzBody(f *testing.F) {
 			c := dial(t, llmtest.NewLocal(t), func(c *Config) {
 				c.HTTPClient, c.Attempts = &http.Client{Transport: canned(body)}, 1
 			})
-			reply, err, _ := ask(t.Context(), c, llm.Request{})
+			reply, _, err := ask(t.Context(), c, llm.Request{})
 			if err == nil && !strings.Contains(body, "finish_reason") && !strings.Contains(body, `\u`) {
 				t.Errorf("a reply without a finish reason: %+v", reply)
 			}
