@@ -52,8 +52,8 @@ func (s *Store) Commit(ctx context.Context, b store.Batch) (store.Result, error)
 	if err := b.Check(); err != nil {
 		return fail(err)
 	}
-	keep := store.BatchKept
-	if b.ID == "" {
+	keep, named := store.BatchKept, b.ID != ""
+	if !named {
 		b.ID, keep = rand.Text(), unnamedKept
 	}
 	script := s.scripts.commit
@@ -83,6 +83,7 @@ func (s *Store) Commit(ctx context.Context, b store.Batch) (store.Result, error)
 	if err != nil {
 		return fail(err)
 	}
+	result.Repeated = result.Repeated && named // by this call itself, when its first answer was lost
 	return result, nil
 }
 

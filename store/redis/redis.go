@@ -101,7 +101,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, openLimit)
 	defer cancel()
 	if t.mode == sentinel {
-		err = s.retry(ctx, func() error { return askSentinels(ctx, t, cfg, s.dialer) })
+		err = s.retry(ctx, new(lastFault), func() error { return askSentinels(ctx, t, cfg, s.dialer) })
 	}
 	if err == nil {
 		err = s.checkServer(ctx)
@@ -153,11 +153,12 @@ func (s *Store) call(ctx context.Context, f func(ctx context.Context) error) err
 		return err
 	}
 	ctx, cancel := limited(ctx)
+	var last lastFault
 	done := make(chan error, 1)
 	go func() {
 		defer s.calls.Done()
 		defer cancel()
-		done <- s.retry(ctx, func() error { return f(ctx) })
+		done <- s.retry(ctx, &last, func() error { return f(ctx) })
 	}()
 	select {
 	case err := <-done:
@@ -167,9 +168,36 @@ func (s *Store) call(ctx context.Context, f func(ctx context.Context) error) err
 		case err := <-done: // both at once: the answer counts
 			return err
 		default:
-			return ctx.Err()
+			return last.with(ctx.Err())
 		}
 	}
+}
+
+// over says whether ctx has ended, or is about to.
+func over(ctx context.Context) bool {
+	deadline, has := ctx.Deadline()
+	return ctx.Err() != nil || (has && !time.Now().Before(deadline))
+}
+
+// lastFault says what kept a call from succeeding until its context ended.
+type lastFault struct {
+	mu    sync.Mutex
+	fault error
+}
+
+func (l *lastFault) set(err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.fault = err
+}
+
+func (l *lastFault) with(end error) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.fault == nil {
+		return end
+	}
+	return fmt.Errorf("%w: %w", end, l.fault)
 }
 
 func limited(ctx context.Context) (context.Context, context.CancelFunc) {
@@ -180,7 +208,7 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 }
 
 // retry calls f until it succeeds, fails for good, or ctx ends.
-func (s *Store) retry(ctx context.Context, f func() error) error {
+func (s *Store) retry(ctx context.Context, last *lastFault, f func() error) error {
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		err := translate(f())
 		if errors.Is(err, ReadOnly) || errors.Is(err, Loading) {
@@ -190,9 +218,12 @@ func (s *Store) retry(ctx context.Context, f func() error) error {
 		if err == nil || !again(err) {
 			return err
 		}
+		if !over(ctx) { // else it is only how the end shows
+			last.set(err)
+		}
 		select {
 		case <-ctx.Done():
-			return fmt.Errorf("%w: %w", ctx.Err(), err)
+			return last.with(ctx.Err())
 		case <-time.After(wait):
 		}
 	}

@@ -19,15 +19,16 @@ type Group struct {
 // PrimaryName is what Sentinels call the primary.
 const PrimaryName = "main"
 
-// Sentinel starts a primary, a replica and three Sentinels, which notice a dead primary after half a second. args are further options of
-// the data nodes; sentinelPassword may be empty.
+// Sentinel starts a primary, two replicas and three Sentinels, which notice a dead primary after half a second. args are further options
+// of the data nodes; sentinelPassword may be empty.
 func Sentinel(t testing.TB, sentinelPassword string, args ...string) *Group {
 	t.Helper()
 	g := &Group{Nodes: []*Server{Start(t, args...)}}
 	primary := g.Nodes[0]
 	password := primary.password()
-	replica := Start(t, append(args[:len(args):len(args)], "--replicaof", "127.0.0.1 "+primary.Port(), "--masterauth", password)...)
-	g.Nodes = append(g.Nodes, replica)
+	for range 2 {
+		g.Nodes = append(g.Nodes, Start(t, append(args[:len(args):len(args)], "--replicaof", "127.0.0.1 "+primary.Port(), "--masterauth", password)...))
+	}
 	var addrs []string
 	for range 3 {
 		s := prepare(t)
@@ -48,13 +49,13 @@ func Sentinel(t testing.TB, sentinelPassword string, args ...string) *Group {
 		g.Sentinels = append(g.Sentinels, s)
 		addrs = append(addrs, s.Addr)
 	}
-	wait(t, "the replica to be in step", func() bool {
-		return strings.Contains(fmt.Sprint(replica.Do(t, "info", "replication")), "master_link_status:up")
-	})
+	for _, s := range g.Nodes[1:] {
+		s.inStep(t)
+	}
 	for _, s := range g.Sentinels {
-		wait(t, "the sentinels to know each other and the replica", func() bool {
+		wait(t, "the sentinels to know each other and the replicas", func() bool {
 			state := fmt.Sprint(s.Do(t, "info", "sentinel"))
-			return strings.Contains(state, "status=ok") && strings.Contains(state, "slaves=1,sentinels=3")
+			return strings.Contains(state, "status=ok") && strings.Contains(state, "slaves=2,sentinels=3")
 		})
 	}
 	g.URL = "redis+sentinel://" + strings.Join(addrs, ",") + "/" + PrimaryName
@@ -97,11 +98,24 @@ func Cluster(t testing.TB) *Group {
 			return strings.Contains(fmt.Sprint(s.Do(t, "cluster", "info")), "cluster_state:ok")
 		})
 		if i >= 3 {
-			wait(t, "the replica to be in step", func() bool {
-				return strings.Contains(fmt.Sprint(s.Do(t, "info", "replication")), "master_link_status:up")
-			})
+			s.inStep(t)
 		}
 	}
 	g.URL = "redis+cluster://" + strings.Join(addrs, ",")
 	return g
+}
+
+func (s *Server) inStep(t testing.TB) {
+	t.Helper()
+	wait(t, "the replica to be in step", func() bool {
+		return strings.Contains(fmt.Sprint(s.Do(t, "info", "replication")), "master_link_status:up")
+	})
+}
+
+// Promoted waits until a replica has become a primary.
+func (s *Server) Promoted(t testing.TB) {
+	t.Helper()
+	wait(t, "the replica to be promoted", func() bool {
+		return strings.Contains(fmt.Sprint(s.Do(t, "info", "replication")), "role:master")
+	})
 }

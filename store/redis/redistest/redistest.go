@@ -39,7 +39,7 @@ type Server struct {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := prepare(t, args...)
-	s.args = append([]string{"--appendonly", "yes", "--appendfsync", "always", "--save", ""}, s.args...)
+	s.args = append([]string{"--appendonly", "yes", "--appendfsync", "always", "--save", "", "--repl-diskless-sync-delay", "0"}, s.args...)
 	s.run(t)
 	return s
 }
