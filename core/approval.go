@@ -65,15 +65,19 @@ type Approval struct {
 	ID      ApprovalID `json:"id"`
 	Ref     Ref        `json:"ref"`
 	Session SessionID  `json:"session"`
-	Prompt  PromptID   `json:"prompt"`
-	Call    CallID     `json:"call"`
-	Author  Person     `json:"author"` // of the prompt
-	Place   Place      `json:"place"`
-	Action  Action     `json:"action"`
-	Digest  string     `json:"digest"`
-	Rule    string     `json:"rule"` // why it is asked, in one sentence
-	Writes  []string   `json:"writes,omitempty"`
-	Hosts   []string   `json:"hosts,omitempty"`
+	// SessionRef, PromptRef and Title are for cards: they need no further read.
+	SessionRef Ref      `json:"session_ref"`
+	PromptRef  Ref      `json:"prompt_ref"`
+	Title      string   `json:"title"`
+	Prompt     PromptID `json:"prompt"`
+	Call       CallID   `json:"call"`
+	Author     Person   `json:"author"` // of the prompt
+	Place      Place    `json:"place"`
+	Action     Action   `json:"action"`
+	Digest     string   `json:"digest"`
+	Rule       string   `json:"rule"` // why it is asked, in one sentence
+	Writes     []string `json:"writes,omitempty"`
+	Hosts      []string `json:"hosts,omitempty"`
 	// Offers are the narrow rules that "for this session" and "always here" would store; empty: neither is offered.
 	Offers  []string      `json:"offers,omitempty"`
 	Confirm string        `json:"confirm,omitempty"` // the target to repeat in a second press

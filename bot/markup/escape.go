@@ -11,6 +11,9 @@ import (
 const zeroWidth = "\u200B"
 
 func escapeHTML(s string) string {
+	if !strings.Contains(s, "@") {
+		return escapeEntities(s)
+	}
 	return breakAccounts.ReplaceAllString(escapeEntities(s), "$1@"+zeroWidth+"$2")
 }
 

@@ -135,15 +135,22 @@ func (f *flattener) list(l *ast.List) {
 			mark = box
 		}
 		f.item(mark, func() {
-			switch first := item.FirstChild(); {
-			case first == nil:
-			case first.Kind() == ast.KindBlockquote, first.Kind() == ast.KindFencedCodeBlock,
-				first.Kind() == ast.KindCodeBlock, first.Kind() == east.KindTable:
+			if !startsWithText(item) {
+				// Markdown takes rows of empty bullets for other things.
+				f.put("\u00A0", attr{})
 				f.newline(1)
 			}
 			f.blocks(item)
 		})
 	}
+}
+
+func startsWithText(item ast.Node) bool {
+	switch item.FirstChild().(type) {
+	case *ast.Paragraph, *ast.TextBlock, *ast.Heading, *ast.HTMLBlock, *ast.ThematicBreak:
+		return true
+	}
+	return false
 }
 
 // item puts a list item with what body puts, indented, on a line of its own.

@@ -28,12 +28,16 @@ func renderHTML(runs []run) string {
 	quoted := false
 	for _, r := range runs {
 		if q := r.style&quote != 0; q != quoted {
-			b.WriteString(map[bool]string{true: "<blockquote>", false: "</blockquote>"}[q])
 			quoted = q
+			if quoted {
+				b.WriteString("<blockquote>")
+			} else {
+				b.WriteString("</blockquote>")
+			}
 		}
 		open, end := tags(r.attr)
 		b.WriteString(open)
-		if r.style&(code|pre) != 0 {
+		if r.style&(code|pre) != 0 || r.href != "" { // no names are looked for there
 			b.WriteString(escapeEntities(r.text))
 		} else {
 			b.WriteString(escapeHTML(r.text))

@@ -63,10 +63,15 @@ type Sent struct {
 	Prompt  core.PromptID  `json:"prompt,omitempty"`
 }
 
-// card is where a message that is kept up to date stands.
-type card struct {
+// Card is where a message that is kept up to date stands: the document card/<name>.
+type Card struct {
 	Place core.Place `json:"place"`
 	ID    string     `json:"id"`
+}
+
+// PutCard remembers where a card stands.
+func PutCard(b *state.Batch, name string, p core.Place, id string) {
+	b.Put(state.CardKey(name), Card{Place: p, ID: id}, sentKept)
 }
 
 const (
@@ -226,7 +231,7 @@ func (d *drain) sent(l core.Letter, m core.Message, id string, p progress) {
 	d.put = append(d.put, func(b *state.Batch) {
 		b.Put(state.SentKey(m.Place, id), Sent{Session: l.SessionID, Prompt: l.PromptID}, sentKept)
 		if m.Card != "" {
-			b.Put(state.CardKey(m.Card), card{Place: m.Place, ID: id}, sentKept)
+			PutCard(b, m.Card, m.Place, id)
 		}
 	})
 }

@@ -99,7 +99,7 @@ func (d *drain) wait(ctx context.Context, p *progress, after time.Duration) erro
 
 // replace changes the message of a card. ok is false when there is none any more.
 func (d *drain) replace(ctx context.Context, adapter core.Adapter, m core.Message) (id string, ok bool, err error) {
-	c, _, err := state.Get[card](ctx, d.c.cfg.Store, state.CardKey(m.Card))
+	c, _, err := state.Get[Card](ctx, d.c.cfg.Store, state.CardKey(m.Card))
 	if err != nil || !c.Exists() {
 		return "", false, err
 	}

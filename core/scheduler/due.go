@@ -59,7 +59,7 @@ func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id cor
 		}
 	case kind == dueRemind:
 		b.Append(state.Lane(a.Value.Session), core.Letter{SessionID: a.Value.Session, PromptID: a.Value.Prompt, Place: a.Value.Place, Asker: a.Value.Author,
-			Loud: true, Event: core.Event{Type: core.EventReminder, Time: now, Request: a.Value.Ref, Tool: a.Value.Action.Tool, Show: a.Value.Action.Show,
+			Loud: true, Event: core.Event{Type: core.EventReminder, Time: now, Session: a.Value.SessionRef, Prompt: a.Value.PromptRef, Title: a.Value.Title, Request: a.Value.Ref, Tool: a.Value.Action.Tool, Show: a.Value.Action.Show,
 				Approvals: []core.ApprovalID{id}, Trace: a.Value.Trace}})
 		s.ready(b, a.Value.Session)
 		if now.Sub(a.Value.Created) < 2*remindAfter {

@@ -166,6 +166,7 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 	for i, a := range out.Asks {
 		a.ID, a.Ref = core.NewID[core.ApprovalID](now), core.NewRef()
 		a.Session, a.Prompt, a.Author, a.Place, a.Trace = sess.ID, p.ID, p.Author, p.Place, p.Trace
+		a.SessionRef, a.PromptRef, a.Title = sess.Ref, p.Ref, sess.Title
 		a.State, a.Created, a.Expires, a.Number, a.Of = core.Pending, now, now.Add(s.cfg.Expire), i+1, len(out.Asks)
 		b.Expect(state.ApprovalKey(a.ID), 0)
 		b.Put(state.ApprovalKey(a.ID), a, 0)

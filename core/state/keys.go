@@ -17,6 +17,7 @@ import (
 //	button/<token>   bot        one a button                     8 days
 //	sent/<message>   delivery   one a message of a session       30 days
 //	card/<card>      delivery   one a card that is kept up       30 days
+//	listed/<place>/  bot        the last list a person saw       1 hour
 //	replica/<id>     scheduler  one a live process               the lease
 //	duty/<name>      scheduler  one a duty                       the lease
 //	cursor/<adapter> bot        one an adapter                   never
@@ -24,7 +25,7 @@ import (
 //	pieces/<session> delivery   the letter being sent            deleted when sent
 //	rest/<place>     delivery   a chat that must not be sent to  as long as the platform said
 //	rules/<owner>    scheduler  rules of a session or workspace  with its session; never for a workspace
-//	access           access     who may do what                  never
+//	access, pairings access     who may do what; open codes      never
 //	pair/<code>      access     a pairing code                   1 hour
 func SessionKey(id core.SessionID) store.Key   { return store.Key("session/" + id) }
 func ClaimKey(id core.SessionID) store.Key     { return store.Key("claim/" + id) }
@@ -46,10 +47,16 @@ func PiecesKey(id core.SessionID) store.Key    { return store.Key("pieces/" + id
 func RestKey(place string) store.Key           { return store.Key("rest/" + place) }
 func SessionRules(id core.SessionID) store.Key { return store.Key("rules/session/" + id) }
 func WorkspaceRules(name string) store.Key     { return store.Key("rules/workspace/" + name) }
+func ListedKey(p core.Place, who core.Person) store.Key {
+	return store.Key("listed/" + p.Key() + "/" + string(who))
+}
 func PairKey(code string) store.Key            { return store.Key("pair/" + code) }
 
-// AccessKey is the one document with people's roles.
-const AccessKey store.Key = "access"
+// Documents of which there is one: people's roles, and who has a pairing code.
+const (
+	AccessKey   store.Key = "access"
+	PairingsKey store.Key = "pairings"
+)
 
 // Indexes, scored in milliseconds of the store's time.
 const (

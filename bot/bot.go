@@ -1,0 +1,166 @@
+// Package bot is what people meet: it turns what comes in from platforms into commands, decisions and prompts, and what runs have to say into
+// messages. It knows no platform by name, only what each can do.
+//
+// Desk is the way in, Screen the way out. Every sentence that a person sees stands in text.go.
+package bot
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"paragents/bot/markup"
+	"paragents/core"
+	"paragents/core/access"
+	"paragents/core/delivery"
+	"paragents/core/scheduler"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// Workspace is a workspace as people see it.
+type Workspace struct {
+	Name         string
+	Dir          string
+	Capabilities []string
+	Deny         []string
+	Ask          []string
+	Allow        []string
+	Busy         string // what a message to a session at work does: queue, steer, interrupt
+}
+
+// Config is what both sides of the bot need.
+type Config struct {
+	Store      store.Store
+	Adapters   []core.Adapter
+	Access     access.Access
+	Workspaces []Workspace // the first is the default
+	// At says what is different at a place: its workspace and whose messages count in a thread ("owner", "everyone", "mention"). May be nil.
+	At     func(core.Place) (workspace, threadReplies string)
+	Demo   bool // the demo model answers
+	Logger *slog.Logger
+}
+
+func (c Config) adapter(platform string) (core.Adapter, bool) {
+	for _, a := range c.Adapters {
+		if a.Capabilities().Platform == platform {
+			return a, true
+		}
+	}
+	return nil, false
+}
+
+// press is what a button does: the document that its token leads to.
+type press struct {
+	Do       verb            `json:"do"`
+	Session  core.SessionID  `json:"session,omitempty"`
+	Prompt   core.PromptID   `json:"prompt,omitempty"`
+	Approval core.ApprovalID `json:"approval,omitempty"`
+	Command  string          `json:"command,omitempty"` // with doCommand: the command line
+	For      core.Person     `json:"for,omitempty"`     // only this person may press it
+	Scope    core.Scope      `json:"scope,omitempty"`
+}
+
+type verb string
+
+const (
+	doApprove  verb = "approve"
+	doScope    verb = "scope" // show what a wider yes would store, and ask for it
+	doDeny     verb = "deny"
+	doConfirm  verb = "confirm" // the second press of a dangerous yes
+	doResume   verb = "resume"
+	doCancel   verb = "cancel"
+	doRunHeld  verb = "run-held"
+	doDropHeld verb = "drop-held"
+	doCommand  verb = "command"
+)
+
+// buttonKept is longer than an approval waits.
+const buttonKept = 8 * 24 * time.Hour
+
+// buttons collects what the buttons of a message lead to.
+type buttons struct {
+	presses map[string]press
+}
+
+func (b *buttons) add(label, style string, p press) core.Button {
+	if b.presses == nil {
+		b.presses = map[string]press{}
+	}
+	token := newToken()
+	b.presses[token] = p
+	return core.Button{Label: label, Token: token, Style: style}
+}
+
+// put stores them, so that any replica can follow a press.
+func (b *buttons) put(batch *state.Batch) {
+	for token, p := range b.presses {
+		batch.Put(state.ButtonKey(token), p, buttonKept)
+	}
+}
+
+// page is something to show: Markdown, and the rows of buttons under its last piece.
+type page struct {
+	text string
+	rows [][]core.Button
+	file *core.File
+}
+
+// messages renders a page for a place.
+func (c Config) messages(p page, caps core.Capabilities, place core.Place) []core.Message {
+	pieces := markup.Render(p.text, markup.Dialect(caps.Dialect), markup.Limits{Unit: markup.Unit(caps.Unit), Max: caps.Max})
+	if len(pieces) > maxPieces && caps.Files {
+		p.file = &core.File{Name: "answer.md", Data: []byte(p.text)}
+		head := cutRunes(p.text, headRunes)
+		pieces = markup.Render(head+"\n\n"+saysInFile, markup.Dialect(caps.Dialect), markup.Limits{Unit: markup.Unit(caps.Unit), Max: caps.Max})
+	}
+	out := make([]core.Message, 0, len(pieces)+1)
+	if p.file != nil && caps.Files {
+		out = append(out, core.Message{Place: place, File: p.file, Silent: true})
+	}
+	for _, piece := range pieces {
+		out = append(out, core.Message{Place: place, Text: piece.Text, Plain: piece.Plain, Silent: true})
+	}
+	if n := len(out); n > 0 && caps.Buttons {
+		out[n-1].Rows = p.rows
+	}
+	return out
+}
+
+const (
+	maxPieces = 3    // more of them become a head and a file
+	headRunes = 1200 // of the head
+)
+
+func cutRunes(s string, n int) string {
+	r := []rune(s)
+	if len(r) <= n {
+		return s
+	}
+	return string(r[:n]) + "…"
+}
+
+// New makes both sides of the bot. The scheduler is given to the desk by Serve, because it needs the screen first.
+func New(cfg Config) (*Screen, *Desk) {
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	screen := newScreen(cfg)
+	return screen, &Desk{cfg: cfg, screen: screen, replies: make(chan reply, maxReplies), entries: entries()}
+}
+
+// Courier makes the courier whose letters the screen renders.
+func (s *Screen) Courier() *delivery.Courier {
+	return delivery.New(delivery.Config{Store: s.cfg.Store, Render: s.Render, Adapter: s.cfg.adapter, Logger: s.cfg.Logger})
+}
+
+var _ scheduler.Courier = (*delivery.Courier)(nil)
+
+// reply is an answer that belongs to no session: sent once, directly.
+type reply struct {
+	adapter  core.Adapter
+	messages []core.Message
+}
+
+// maxReplies bounds the answers that wait to be sent; whoever adds one more waits.
+const maxReplies = 256

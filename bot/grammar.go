@@ -1,0 +1,135 @@
+package bot
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// Command is a command as written.
+type Command struct {
+	Name string   // canonical, of the table below
+	Rest string   // everything behind the name, trimmed
+	Args []string // Rest in words
+}
+
+// grammar is every command: its name, how it is used, what it does, and whether it is one of the everyday ones that menus show by name.
+var grammar = []struct {
+	name, usage, help string
+	everyday          bool
+	aliases           []string
+}{
+	{"new", "new [in:<workspace>] <text>", "begin a session here", true, nil},
+	{"submit", "submit [in:<workspace>] <text>", "begin a session in the background", false, []string{"bg"}},
+	{"prompt", "prompt <text>", "write to the active session", false, []string{"ask"}},
+	{"steer", "steer <text>", "tell the running prompt something", false, nil},
+	{"list", "list [all]", "show sessions", true, []string{"sessions", "ls"}},
+	{"switch", "switch <ref>", "make another session the active one", true, []string{"open", "use"}},
+	{"status", "status [ref]", "show one session", true, nil},
+	{"rename", "rename <text>", "give the active session another title", false, nil},
+	{"close", "close [ref]", "close a session", false, nil},
+	{"approvals", "approvals", "show what waits for you", true, []string{"pending"}},
+	{"approve", "approve [ref] [session|always]", "say yes to an action", true, nil},
+	{"deny", "deny [ref] [reason]", "say no to an action", true, []string{"reject"}},
+	{"pause", "pause [ref]", "hold a prompt", false, nil},
+	{"resume", "resume [ref]", "let a prompt go on", false, []string{"continue"}},
+	{"cancel", "cancel [ref]", "end a prompt", false, nil},
+	{"retry", "retry [ref]", "do a prompt again", false, nil},
+	{"stop", "stop [ref]", "stop what the session does", true, nil},
+	{"run-held", "run-held [ref]", "let the prompts run that stop held", false, nil},
+	{"drop-held", "drop-held [ref]", "cancel the prompts that stop held", false, nil},
+	{"permissions", "permissions", "show the rules that hold here", false, []string{"rules"}},
+	{"workspaces", "workspaces", "show the workspaces", false, nil},
+	{"mode", "mode [plan|ask|edits]", "say what the session may do unasked", false, nil},
+	{"usage", "usage [ref]", "show what a session used", false, nil},
+	{"log", "log [ref]", "show what a session did", false, nil},
+	{"audit", "audit", "show the last decisions", false, nil},
+	{"replicas", "replicas", "show the running processes", false, nil},
+	{"pair", "pair <code> [role]", "let the person with this code in", false, nil},
+	{"help", "help", "show this", true, []string{"start", "?", "commands"}},
+	{"quit", "quit", "leave the terminal; sessions keep", false, []string{"exit", "q", "bye"}},
+}
+
+// Parse reads a command without the mark (slash or mention) that made it one. Names are told by letters alone: case, "-" and "_" are the same, and so is
+// "more " in front. ok is false when there is no such command; Name then holds what was written.
+func Parse(text string) (c Command, ok bool) {
+	word, rest := cutWord(text)
+	name := canonical(word)
+	if name == "more" && rest != "" {
+		word, rest = cutWord(rest)
+		name = canonical(word)
+	}
+	c = Command{Name: name, Rest: rest, Args: strings.Fields(rest)}
+	for _, g := range grammar {
+		if name == g.name || slices.Contains(g.aliases, name) {
+			c.Name = g.name
+			return c, true
+		}
+	}
+	return c, false
+}
+
+func cutWord(s string) (word, rest string) {
+	s = strings.TrimSpace(s)
+	i := strings.IndexFunc(s, unicode.IsSpace)
+	if i < 0 {
+		return s, ""
+	}
+	return s[:i], strings.TrimSpace(s[i:])
+}
+
+func canonical(word string) string {
+	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(word, "/")), "_", "-")
+}
+
+// nearest is the command whose name is most like what was written, for the error text; "" when none is.
+func nearest(written string) string {
+	best, at := "", 3
+	for _, g := range grammar {
+		if d := distance(written, g.name); d < at || strings.HasPrefix(g.name, written) && len(written) > 1 && at > 0 {
+			best, at = g.name, d
+			if strings.HasPrefix(g.name, written) {
+				at = 0
+			}
+		}
+	}
+	return best
+}
+
+// distance is the number of letters to add, drop or change between two words.
+func distance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			next := min(row[j+1]+1, row[j]+1, diagonal+cost)
+			diagonal, row[j+1] = row[j+1], next
+		}
+	}
+	return row[len(b)]
+}
+
+// stopWords are messages that stop by themselves, whatever else is going on: nobody should have to know a command for that.
+var stopWords = []string{"stop", "stop!", "halt", "abort", "/stop"}
+
+// isStop reports whether a message is only a stop word.
+func isStop(text string) bool {
+	return slices.Contains(stopWords, strings.ToLower(strings.TrimSpace(text)))
+}
+
+// inWorkspace takes "in:<workspace>" off the front of a text.
+func inWorkspace(text string) (workspace, rest string) {
+	word, tail := cutWord(text)
+	if name, ok := strings.CutPrefix(strings.ToLower(word), "in:"); ok && name != "" {
+		return word[len("in:"):], tail
+	}
+	return "", text
+}

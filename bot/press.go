@@ -1,0 +1,181 @@
+package bot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"paragents/core"
+	"paragents/core/access"
+	"paragents/core/scheduler"
+	"paragents/core/state"
+)
+
+// pressed follows a button. The decision is stored before the platform hears of it; telling the platform is best effort.
+func (d *Desk) pressed(ctx context.Context, v *visit) error {
+	note, err := d.follow(ctx, v)
+	if err != nil && !personal(err) {
+		return err
+	}
+	if err != nil {
+		note = trim(err)
+	}
+	if a, ok := v.adapter.(core.Answerer); ok && v.Callback != "" {
+		if err := a.Answer(ctx, v.Callback, note); err != nil {
+			d.cfg.Logger.Debug("cannot answer a press", "error", err)
+		}
+		return nil
+	}
+	if note != "" {
+		v.say("%s", escape(note))
+	}
+	return nil
+}
+
+// personal reports whether an error is an answer to the person, and not a failure.
+func personal(err error) bool {
+	return errors.Is(err, core.ErrRefused) || errors.Is(err, core.ErrForbidden) || errors.Is(err, core.ErrDecided) || errors.Is(err, core.ErrNotFound)
+}
+
+func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
+	p := v.press
+	switch {
+	case p == nil:
+		return saysGone, nil
+	case p.For != "" && p.For != v.Person:
+		return saysNotYours, nil
+	case v.role < access.Viewer:
+		return "", fmt.Errorf("%w: %s", core.ErrForbidden, saysNotYours)
+	}
+	switch p.Do {
+	case doApprove:
+		return d.decide(ctx, v, p.Approval, core.Approved, scopeOf(*p), "")
+	case doDeny:
+		return d.decide(ctx, v, p.Approval, core.Denied, core.Once, "")
+	case doScope, doConfirm:
+		return "", d.twice(ctx, v, *p)
+	case doResume, doCancel:
+		return d.promptOrder(ctx, v, p.Prompt, p.Do)
+	case doRunHeld, doDropHeld:
+		return d.held(ctx, v, p.Session, p.Do == doDropHeld)
+	case doCommand:
+		c, ok := Parse(p.Command)
+		if !ok {
+			return saysGone, nil
+		}
+		return "", d.command(ctx, v, c)
+	}
+	return saysGone, nil
+}
+
+func scopeOf(p press) core.Scope {
+	if p.Scope == "" {
+		return core.Once
+	}
+	return p.Scope
+}
+
+// decide answers an approval for the visitor, if they may.
+func (d *Desk) decide(ctx context.Context, v *visit, id core.ApprovalID, to core.ApprovalState, scope core.Scope, reason string) (string, error) {
+	a, err := d.s.Approval(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if err := d.cfg.Access.MayDecide(v.grants, v.Person, a, scope); err != nil {
+		d.refusedPress(ctx, v, a, err)
+		return "", err
+	}
+	a, err = d.s.Decide(ctx, id, scheduler.Decision{State: to, Scope: scope, By: v.Person, Reason: reason})
+	if err != nil {
+		return "", err
+	}
+	return string(a.State), nil
+}
+
+// refusedPress tells the audit log of somebody who pressed what they may not.
+func (d *Desk) refusedPress(ctx context.Context, v *visit, a core.Approval, why error) {
+	var b state.Batch
+	b.Append(state.Audit, scheduler.Entry{Time: d.s.Now(), What: "refused press", Session: a.SessionRef, Prompt: a.PromptRef, Request: a.Ref, Who: v.Person,
+		Tool: a.Action.Tool, Digest: a.Digest, Why: why.Error(), Trace: a.Trace})
+	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
+		d.cfg.Logger.Error("cannot write the audit log", "error", err)
+	}
+}
+
+// twice asks once more, with everything that a wider or dangerous yes means in full.
+func (d *Desk) twice(ctx context.Context, v *visit, p press) error {
+	a, err := d.s.Approval(ctx, p.Approval)
+	if err != nil {
+		return err
+	}
+	if err := d.cfg.Access.MayDecide(v.grants, v.Person, a, scopeOf(p)); err != nil {
+		d.refusedPress(ctx, v, a, err)
+		return err
+	}
+	if a.State != core.Pending {
+		return a.To(core.Approved, v.Person, "", d.s.Now()) // says who was faster
+	}
+	yes := p
+	yes.Do, yes.For = doApprove, v.Person
+	var bs buttons
+	var pg page
+	if p.Do == doConfirm {
+		pg.text = fmt.Sprintf(saysConfirm, code(a.Confirm))
+		pg.rows = [][]core.Button{{bs.add(fmt.Sprintf(labelConfirm, cutRunes(a.Confirm, 40)), "danger", yes)}}
+	} else {
+		where := map[core.Scope]string{core.ForSession: "session", core.Always: "workspace"}[p.Scope]
+		pg.text = fmt.Sprintf(saysWider, where, fence(strings.Join(a.Offers, "\n")))
+		pg.rows = [][]core.Button{{bs.add(labelStore, "primary", yes)}}
+	}
+	no := yes
+	no.Do = doDeny
+	pg.rows = append(pg.rows, []core.Button{bs.add(labelDeny, "danger", no)})
+	var b state.Batch
+	bs.put(&b)
+	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
+		return err
+	}
+	v.out = append(v.out, pg)
+	return nil
+}
+
+// promptOrder resumes or cancels a prompt for its author, or an admin.
+func (d *Desk) promptOrder(ctx context.Context, v *visit, id core.PromptID, do verb) (string, error) {
+	p, _, err := d.s.Prompt(ctx, id)
+	if err != nil {
+		return "", err
+	}
+	if err := d.mayOrder(v, p.Author); err != nil {
+		return "", err
+	}
+	if do == doCancel {
+		_, err = d.s.Cancel(ctx, id, v.Person)
+		return fmt.Sprintf(saysCancelled, p.Ref), err
+	}
+	_, err = d.s.Resume(ctx, id, v.Person)
+	return fmt.Sprintf(saysResumed, p.Ref), err
+}
+
+// mayOrder says whether the visitor may direct what belongs to somebody.
+func (d *Desk) mayOrder(v *visit, owner core.Person) error {
+	if v.role >= access.Admin || v.role >= access.Operator && v.Person == owner {
+		return nil
+	}
+	return fmt.Errorf("%w: this belongs to %s; they, or an admin, can do that", core.ErrForbidden, owner)
+}
+
+func (d *Desk) held(ctx context.Context, v *visit, id core.SessionID, drop bool) (string, error) {
+	views, err := d.s.Views(ctx, []core.SessionID{id})
+	if err != nil || len(views) == 0 {
+		return "", errors.Join(err, core.ErrNotFound)
+	}
+	if err := d.mayOrder(v, views[0].Session.Owner); err != nil {
+		return "", err
+	}
+	n, err := d.s.Release(ctx, id, v.Person, drop)
+	if drop {
+		return fmt.Sprintf(saysDropHeld, n), err
+	}
+	return fmt.Sprintf(saysRunHeld, n), err
+}

@@ -1,0 +1,191 @@
+package bot
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	"paragents/core"
+	"paragents/core/delivery"
+	"paragents/core/state"
+)
+
+// A status card appears when a prompt calls a tool or takes longer than statusAfter, and is changed at most every EditRate of its chat.
+const (
+	statusAfter   = 1500 * time.Millisecond
+	statusLines   = 6
+	progressQueue = 1024
+)
+
+// status is the card of a prompt that runs here.
+type status struct {
+	sending sync.Mutex // held while the card is sent or changed
+	letter  core.Letter
+	began   time.Time
+	lines   []string
+	typing  time.Time
+	id      string    // of the message, once it was sent
+	sent    time.Time // last send or edit
+	dirty   bool
+	tool    bool // a tool was called
+}
+
+// Progress takes what a run says while it goes on. It never blocks: what does not fit is dropped, as progress may be.
+func (s *Screen) Progress(l core.Letter) {
+	select {
+	case s.queue <- l:
+	default:
+	}
+}
+
+// Run shows progress until the context ends.
+func (s *Screen) Run(ctx context.Context) error {
+	tick := time.NewTicker(500 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case l := <-s.queue:
+			s.note(ctx, l)
+		case <-tick.C:
+			s.refresh(ctx)
+		}
+	}
+}
+
+// note takes one piece of progress: a line at once where lines are shown, else something for the card.
+func (s *Screen) note(ctx context.Context, l core.Letter) {
+	adapter, ok := s.cfg.adapter(l.Place.Platform)
+	if !ok {
+		return
+	}
+	caps := adapter.Capabilities()
+	line := s.line(l)
+	if caps.Lines {
+		if line != "" {
+			for _, m := range s.cfg.messages(page{text: s.head(l, caps, core.Running) + line}, caps, l.Place) {
+				if _, err := adapter.Send(ctx, m); err != nil {
+					s.cfg.Logger.Debug("cannot show progress", "error", err)
+				}
+			}
+		}
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.running[l.PromptID]
+	if st == nil {
+		st = &status{letter: l, began: time.Now()}
+		s.running[l.PromptID] = st
+	}
+	if line != "" {
+		st.lines = append(st.lines, line)
+		st.dirty = true
+		if len(st.lines) > statusLines {
+			st.lines = st.lines[1:]
+		}
+	}
+	st.tool = st.tool || l.Event.Type == core.EventCall
+}
+
+// line is a piece of progress as one line; "" for what is not worth one.
+func (s *Screen) line(l core.Letter) string {
+	e := l.Event
+	switch e.Type {
+	case core.EventCall:
+		return "→ " + code(cutRunes(e.Show, 120))
+	case core.EventResult:
+		if e.OK != nil && !*e.OK {
+			first, _, _ := strings.Cut(e.Output, "\n")
+			return "✗ " + escape(cutRunes(first, 160))
+		}
+		if e.Show == "" {
+			return ""
+		}
+		return "✓ " + code(cutRunes(e.Show, 120))
+	case core.EventNotice, core.EventCompacted:
+		return escape(e.Text)
+	case core.EventApproval:
+		return fmt.Sprintf("✗ %s %s", code(cutRunes(e.Show, 120)), escape(e.Rule))
+	}
+	return ""
+}
+
+// refresh brings the cards and typing signs of this replica's prompts up to date.
+func (s *Screen) refresh(ctx context.Context) {
+	s.mu.Lock()
+	var due []*status
+	for _, st := range s.running {
+		due = append(due, st)
+	}
+	s.mu.Unlock()
+	for _, st := range due {
+		s.update(ctx, st)
+	}
+}
+
+func (s *Screen) update(ctx context.Context, st *status) {
+	adapter, ok := s.cfg.adapter(st.letter.Place.Platform)
+	if !ok {
+		return
+	}
+	caps := adapter.Capabilities()
+	st.sending.Lock()
+	defer st.sending.Unlock()
+	if t, ok := adapter.(core.Typer); ok && time.Since(st.typing) > 4*time.Second {
+		st.typing = time.Now()
+		if err := t.Typing(ctx, st.letter.Place); err != nil {
+			s.cfg.Logger.Debug("cannot show typing", "error", err)
+		}
+	}
+	s.mu.Lock()
+	show := (st.tool || time.Since(st.began) > statusAfter) && st.dirty && time.Since(st.sent) >= max(caps.EditRate, time.Second)
+	text := s.head(st.letter, caps, core.Running) + strings.Join(st.lines, "\n\n")
+	_, running := s.running[st.letter.PromptID]
+	if show {
+		st.dirty, st.sent = false, time.Now()
+	}
+	s.mu.Unlock()
+	if !show || !running || !caps.Edits {
+		return
+	}
+	ms := s.cfg.messages(page{text: text}, caps, st.letter.Place)
+	if len(ms) != 1 {
+		return
+	}
+	if st.id != "" {
+		if err := adapter.Edit(ctx, st.id, ms[0]); err != nil {
+			s.cfg.Logger.Debug("cannot change the status card", "error", err)
+		}
+		return
+	}
+	id, err := adapter.Send(ctx, ms[0])
+	if err != nil {
+		s.cfg.Logger.Debug("cannot send the status card", "error", err)
+		return
+	}
+	st.id = id
+	var b state.Batch
+	delivery.PutCard(&b, "status/"+string(st.letter.PromptID), st.letter.Place, id)
+	if _, err := b.Commit(ctx, s.cfg.Store); err != nil {
+		s.cfg.Logger.Warn("cannot remember the status card; its end will be a message of its own", "error", err)
+	}
+}
+
+// settled forgets the card of a prompt that stops running, when nothing of it is on the way any more: what follows comes through the lane.
+func (s *Screen) settled(l core.Letter) {
+	switch l.Event.Type {
+	case core.EventEnd, core.EventApproval, core.EventQuestion, core.EventConflict:
+		s.mu.Lock()
+		st := s.running[l.PromptID]
+		delete(s.running, l.PromptID)
+		s.mu.Unlock()
+		if st != nil {
+			st.sending.Lock()
+			defer st.sending.Unlock()
+		}
+	}
+}

@@ -1,0 +1,132 @@
+package bot
+
+import (
+	"strings"
+
+	"paragents/core"
+)
+
+// Every sentence of the bot that a person sees.
+const (
+	labelApprove = "Approve once"
+	labelSession = "For this session"
+	labelAlways  = "Always here"
+	labelDeny    = "Deny"
+	labelRetry   = "Retry"
+	labelStore   = "Approve and store"
+	labelConfirm = "Yes, really: %s"
+	labelStop    = "Stop"
+	labelNotThis = "Not this one"
+	labelAsk     = "Ask for access"
+
+	saysDone        = "done"
+	saysStopped     = "stopped"
+	saysFailed      = "failed: %s"
+	saysTokens      = " · %d tokens"
+	saysFiles       = " · changed %s"
+	saysMore        = " and %d more"
+	saysInFile      = "(all of it is in the file above)"
+	saysUncertain   = "**Outcome unknown:** %s was started, and the process that ran it died before its end was seen. It is not tried again by itself; look at what is there."
+	saysAnswerTyped = "%sresume %s goes on, %scancel %s ends it"
+
+	saysAsks        = "**May this run?** `%s`%s · %s"
+	saysIn          = "in %s\n"
+	saysBecause     = "asked because %s\n"
+	saysWrites      = "writes %s\n"
+	saysReaches     = "reaches %s\n"
+	saysStillWaits  = "Still waiting for an answer, for %s. "
+	saysDecideTyped = "%sapprove %s lets it run, %sdeny %s does not"
+	saysDecided     = "`%s` %s by %s at %s"
+	saysReceipt     = "receipt %s · trace %s"
+	saysWider       = "This would be allowed from now on without a question, for this %s:\n\n%s"
+	saysConfirm     = "This cannot be undone. Once more: %s"
+
+	saysQueued      = "queued behind %d, in %s"
+	saysOpened      = "[S:%s][P:%s][queued] %s"
+	saysTo          = "→ %s (%s)"
+	saysSwitched    = "Now writing to %s."
+	saysNoSessions  = "No sessions yet. Write what is to be done, and one begins."
+	saysNoApprovals = "Nothing waits for you."
+	saysNothing     = "There is nothing to %s."
+	saysWhich       = "Which one? %s"
+	saysNoCommand   = "There is no command %q."
+	saysNearest     = " Did you mean %s%s?"
+	saysSeeHelp     = " %shelp shows them all."
+	saysStopping    = "Stopping %s: what it started is being ended."
+	saysEnded       = "Stopped %s."
+	saysHeld        = " %d more wait behind it: %srun-held lets them run, %sdrop-held cancels them."
+	saysRunHeld     = "%d prompts go on."
+	saysDropHeld    = "%d prompts dropped."
+	saysPausing     = "Paused %s. %sresume %s goes on."
+	saysResumed     = "%s goes on."
+	saysCancelled   = "Cancelled %s."
+	saysRetried     = "Again as %s."
+	saysClosed      = "Closed %s."
+	saysRenamed     = "Renamed to %s."
+	saysSteered     = "%s reads it at its next step."
+	saysMode        = "%s is in mode %s."
+	saysNeedsText   = "Write the text behind it: %s%s"
+	saysNoSession   = "There is no active session here. %snew <text> begins one."
+	saysNotRef      = "There is nothing called %q. %slist shows the sessions, %sapprovals the questions."
+	saysAmbiguous   = "%q fits several: %s"
+	saysLeave       = "Goodbye. Sessions keep; start the terminal again to go on."
+	saysTooOld      = "This message is %s old, so it is not run by itself. Send it again if it is still wanted."
+	saysStranger    = "I may not work for you yet. Ask an admin to run `%s` (good for an hour)."
+	saysNotEnough   = "You need to be %s for that, and are %s here. Ask an admin."
+	saysPaired      = "%s (%s) is %s now."
+	saysGone        = "This button is not good any more."
+	saysNotYours    = "This button is for somebody else."
+	saysError       = "That did not work: %s"
+	saysWorkspace   = "There is no workspace %q. There are: %s"
+	saysWelcome     = "I run agent sessions in %s. Write what is to be done and a session begins; `%slist` shows all of them, `%shelp` the rest."
+	saysDemo        = " The built-in demo model answers until a real one is connected."
+)
+
+// person is how a person is named in messages: by their id, without the platform.
+func person(p core.Person) string {
+	if p == "" {
+		return "nobody"
+	}
+	_, id, ok := strings.Cut(string(p), ":")
+	if !ok {
+		return escape(string(p))
+	}
+	return escape(id)
+}
+
+// escape makes text literal in Markdown.
+func escape(s string) string {
+	var b strings.Builder
+	for _, r := range s {
+		if strings.ContainsRune("\\`*_{}[]<>()#+-.!|~&", r) {
+			b.WriteByte('\\')
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// code makes text a code span that it cannot leave.
+func code(s string) string {
+	if s == "" {
+		return "``` ```"
+	}
+	s = strings.ReplaceAll(s, "\n", "⏎")
+	ticks := "`"
+	for strings.Contains(s, ticks) {
+		ticks += "`"
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return ticks + s + ticks
+}
+
+// fence makes text a code block that it cannot leave.
+func fence(s string) string {
+	mark := "```"
+	for strings.Contains(s, mark) {
+		mark += "`"
+	}
+	return mark + "\n" + s + "\n" + mark + "\n"
+}
