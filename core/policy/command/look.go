@@ -1,7 +1,6 @@
 package command
 
 import (
-	"path"
 	"strings"
 
 	"paragents/core/policy/files"
@@ -12,6 +11,7 @@ import (
 // of the command.
 type Place interface {
 	IsDir(w word.Word) bool  // leads to a directory
+	IsFile(w word.Word) bool // exists and is no directory
 	Inside(w word.Word) bool // is known to lie in the workspace
 }
 
@@ -21,7 +21,6 @@ type call struct {
 	*args
 	table *Table
 	place Place
-	name  string    // of the tool, as the table spells it
 	dir   word.Word // working directory from options, if not empty
 	tree  bool      // operands are taken with all that is below them
 }
@@ -30,8 +29,7 @@ type call struct {
 func (t *Table) Look(words []word.Word, place Place) *Look {
 	c := t.canon(words, place.Inside)
 	l := &Look{Part: &Part{Words: c.args.words, args: c.args}}
-	name := strings.ToLower(path.Base(word.Fold(words[0].Text)))
-	k := &call{Look: l, args: c.args, table: t, place: place, name: name, dir: c.dir}
+	k := &call{Look: l, args: c.args, table: t, place: place, dir: c.dir}
 	if c.odd != "" {
 		l.opaque(c.odd)
 	}
@@ -54,6 +52,9 @@ func (c *call) look() {
 				u.risk = false
 			}
 		}
+	}
+	if strings.HasPrefix(r.name, "git") {
+		c.gitGlobals()
 	}
 	for _, u := range c.uses {
 		c.use(u)

@@ -20,9 +20,10 @@ type Part struct {
 	Words  []word.Word // the name first; global options are taken out
 	Path   string      // absolute path of the program if it was called by path
 	Env    []Env
-	Risks  []int  // indexes of words that an allow rule must name
-	Opaque string // why no allow rule covers the part; empty if one may
-	Free   bool   // needs no allow rule; deny and ask rules hold
+	Risks  []int    // indexes of words that an allow rule must name
+	Opaque string   // why no allow rule covers the part; empty if one may
+	Free   bool     // needs no allow rule; deny and ask rules hold
+	Files  []string // clean paths of the files that it runs by name, in every form
 	args   *args
 }
 
@@ -46,6 +47,8 @@ type Effect struct {
 	Kind   EffectKind
 	Word   word.Word
 	Extent files.Extent // of a known word; a glob becomes Matching or Trees
+	Links  bool         // what is written may be links
+	Odd    bool         // a URL that the program expands itself
 }
 
 // EffectKind is what is done.
@@ -74,6 +77,9 @@ type Look struct {
 	Effects []Effect
 	Inner   []Inner
 	Script  word.Word // a file that the command runs by name, if not empty
+	Reads   bool      // runs what it reads from its standard input
+	Shell   bool      // and that is a shell script
+	Bash    bool      // for bash
 }
 
 func (l *Look) opaque(why string) {

@@ -214,6 +214,7 @@ func (r *row) parse(words []word.Word, skip int) *args {
 			a.class[i] = isOption
 		case w.Option():
 			a.class[i] = isOption
+			a.hidden = a.hidden || w.Kind == word.Many
 			i = a.option(i)
 		case w.MayBeOption():
 			a.hidden = true

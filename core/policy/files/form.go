@@ -93,11 +93,16 @@ func magic(p string) bool {
 }
 
 // IsDir reports whether the absolute path leads to a directory.
-func IsDir(v *View, text string) bool {
+func IsDir(v *View, text string) bool { return leadsTo(v, text) == Dir }
+
+// IsFile reports whether the absolute path leads to something that exists and is no directory.
+func IsFile(v *View, text string) bool { return leadsTo(v, text) == File }
+
+func leadsTo(v *View, text string) Kind {
 	p, ok := walk(v, text)
 	if !ok {
-		return false
+		return Unknown
 	}
 	kind, _ := v.Lstat(p)
-	return kind == Dir
+	return kind
 }

@@ -59,6 +59,7 @@ type Set struct {
 	Forms Forms
 	view  *View
 	found []string // existing files that belong to the set, clean
+	sure  []string // of a glob, those of found that are known to be files
 	known bool     // found is complete
 	base  string   // Matching, Trees: the directory that the glob starts from
 }
@@ -155,7 +156,7 @@ func (s *Set) Covered(patterns []Pattern) bool {
 		}
 	}
 	if s.Extent == Matching || s.Extent == Trees {
-		for _, f := range s.found {
+		for _, f := range s.sure {
 			if !anyMatch(s.view, patterns, f) {
 				return false
 			}
@@ -231,11 +232,15 @@ func (s *Set) glob() {
 		if f.Circle {
 			continue
 		}
-		dir := IsDir(s.view, n)
+		kind := leadsTo(s.view, n)
+		dir := kind == Dir
 		if dir && s.Extent == Matching {
 			continue
 		}
 		s.found = append(s.found, f.Paths...)
+		if kind == File {
+			s.sure = append(s.sure, f.Paths...)
+		}
 		if dir {
 			kind, _ := s.view.Lstat(n)
 			if kind == Link {
@@ -296,3 +301,17 @@ func Expand(v *View, glob string) ([]string, bool) {
 
 // shellClass turns the negation of the shell, [!x], into the one of path.Match.
 func shellClass(elem string) string { return strings.ReplaceAll(elem, "[!", "[^") }
+
+// GlobLeaves reports whether an absolute glob may leave the directory that it starts from: by .. after a pattern.
+func GlobLeaves(glob string) bool {
+	base := globBase(glob)
+	for _, e := range strings.Split(strings.TrimPrefix(glob, base), "/") {
+		if e == ".." {
+			return true
+		}
+		if ok, err := path.Match(shellClass(e), ".."); e != "" && strings.HasPrefix(e, ".") && (ok || err != nil) {
+			return true
+		}
+	}
+	return false
+}

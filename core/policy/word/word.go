@@ -44,7 +44,7 @@ func (w Word) Is(text string) bool { return w.Kind == Known && w.Text == text }
 
 // Option reports whether the word is known to begin like an option.
 func (w Word) Option() bool {
-	return w.Kind != Below && len(w.Text) > 1 && w.Text[0] == '-'
+	return w.Kind != Below && w.Kind != Glob && len(w.Text) > 1 && w.Text[0] == '-'
 }
 
 // MayBeOption reports whether the word, or one of the words that it becomes, may turn out to be an option although it
