@@ -25,14 +25,15 @@ const (
 	maxDepth  = 16
 )
 
+const syntaxHint = "check quotes, brackets and indentation (blanks, no tabs); between { and } a text with : needs quotes"
+
 // meta is what the configuration knows about itself.
 type meta struct {
-	path  string
-	files []string
-	// workspaces: a file gave the list, so that it is not the default any more.
-	workspaces bool
-	foreign    *Foreign
-	sources    map[string]Source
+	path       string            // of the configuration, absolute
+	files      []string          // that were read, absolute
+	foreign    *Foreign          // nil: none
+	workspaces bool              // a file gave the list, so it is not the default any more
+	sources    map[string]Source // by key; no entry: the default
 	unset      map[string]string // variables that a secret named and that are not set, by key
 }
 
@@ -73,10 +74,10 @@ func (d *decoder) parse(data []byte) ast.Node {
 		if syntax.Token != nil && syntax.Token.Position != nil {
 			at = syntax.Token.Position.Line
 		}
-		d.problem(at, "is not YAML: "+strings.ReplaceAll(syntax.Message, "\t", `\t`), "")
+		d.problem(at, "is not YAML: "+strings.ReplaceAll(harmless(syntax.Message), `\"`, `"`), syntaxHint)
 		return nil
 	case err != nil:
-		d.problem(0, "is not YAML", "check its quotes, brackets and indentation")
+		d.problem(0, "is not YAML", syntaxHint)
 		return nil
 	}
 	var body ast.Node

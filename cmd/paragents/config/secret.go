@@ -5,6 +5,7 @@ import (
 	"io"
 	"log/slog"
 	"net/url"
+	"reflect"
 	"strings"
 )
 
@@ -127,4 +128,20 @@ func (u URL) passwords() []string {
 		}
 	}
 	return found
+}
+
+// Secrets are all configured secrets in plain text, passwords in addresses too, for whoever keeps them out of chats and logs.
+func (c *Config) Secrets() []string {
+	var list []string
+	walk(reflect.ValueOf(c).Elem(), "", field{}, func(v reflect.Value, _ string, _ field) {
+		switch value := v.Interface().(type) {
+		case Secret:
+			if value.Reveal() != "" {
+				list = append(list, value.Reveal())
+			}
+		case URL:
+			list = append(list, value.passwords()...)
+		}
+	})
+	return list
 }
