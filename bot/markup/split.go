@@ -88,16 +88,18 @@ func (d *document) cut(a int, dialect Dialect, l Limits) int {
 			return borders[i].at
 		}
 	}
-	// Not even one cluster fits.
-	b := a
-	for b < len(d.text) {
-		_, size := utf8.DecodeRuneInString(d.text[b:])
-		if b > a && !fits(b+size) {
-			break
-		}
-		b += size
+	// Not even one cluster fits: as many of its characters as do, at least one.
+	reach := min(len(d.text)-a, utf8.UTFMax*l.Max)
+	n := sort.Search(reach+1, func(i int) bool { return !fits(d.characterEnd(a + i)) }) - 1
+	return d.characterEnd(a + max(n, 1))
+}
+
+// characterEnd returns p, moved past the character that p falls into.
+func (d *document) characterEnd(p int) int {
+	for p < len(d.text) && !utf8.RuneStart(d.text[p]) {
+		p++
 	}
-	return b
+	return p
 }
 
 // borders returns the places after a where text may be cut, in order, as far
