@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,14 +14,15 @@ import (
 	"paragents/core/sandbox"
 )
 
-// TestMain makes the test binary its own helper, and a small bot for the tests that stop or kill one.
+// TestMain makes the test binary its own helper, and a small bot for the tests that stop or kill one. os.Exit would wait a second for
+// reports of the race detector.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch os.Args[1] {
 		case sandbox.ChildArg:
-			os.Exit(sandbox.Child(os.Args[2:], os.Stderr))
+			syscall.Exit(sandbox.Child(os.Args[2:], os.Stderr))
 		case "bot":
-			os.Exit(bot(os.Args[2:]))
+			syscall.Exit(bot(os.Args[2:]))
 		}
 	}
 	goleak.VerifyTestMain(m)
@@ -66,5 +68,5 @@ func runner(t *testing.T, lease time.Duration) *sandbox.Runner {
 	return sandbox.New(sandbox.Config{Exe: exe, Lease: lease})
 }
 
-// text is all of an output that was within the limit.
-func text(o sandbox.Outcome) string { return string(bytes.Join([][]byte{o.Head, o.Tail}, nil)) }
+// printed is all of an output that was within the limit.
+func printed(o sandbox.Outcome) string { return string(bytes.Join([][]byte{o.Head, o.Tail}, nil)) }

@@ -11,8 +11,11 @@ type process struct {
 	pid, parent, group, session int
 }
 
-// pollEvery is how often ended processes are looked for; the system has no way to wait for a set of processes.
-const pollEvery = 10 * time.Millisecond
+// How often ended processes are looked for, more and more rarely; the system has no way to wait for a set of processes.
+const (
+	pollFirst = 5 * time.Millisecond
+	pollLast  = 40 * time.Millisecond
+)
 
 // inSession lists the processes of a session, by the id of its first process.
 func inSession(sid int) []process {
@@ -75,7 +78,7 @@ func end(grace time.Duration, find func() []process) bool {
 	}
 	for limit := time.Now().Add(killLimit); time.Now().Before(limit); {
 		signalAll(find(), syscall.SIGKILL)
-		if gone(pollEvery, find) {
+		if gone(pollLast, find) {
 			break
 		}
 	}
@@ -98,16 +101,14 @@ func signalAll(list []process, sig syscall.Signal) {
 func gone(d time.Duration, find func() []process) bool {
 	limit := time.NewTimer(d)
 	defer limit.Stop()
-	tick := time.NewTicker(min(pollEvery, d))
-	defer tick.Stop()
-	for {
-		if len(find()) == 0 {
-			return true
-		}
+	wait := pollFirst
+	for len(find()) > 0 {
 		select {
 		case <-limit.C:
 			return false
-		case <-tick.C:
+		case <-time.After(wait):
+			wait = min(2*wait, pollLast)
 		}
 	}
+	return true
 }

@@ -34,7 +34,7 @@ const OutputCap = 256 << 20
 
 // Grace is how long the processes of a command have between TERM and KILL, unless the lease is short: so much less than a second that a
 // caller is back one second after the time limit.
-const Grace = 800 * time.Millisecond
+const Grace = 600 * time.Millisecond
 
 // Outcome is how a command ended.
 type Outcome struct {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -19,10 +20,10 @@ import (
 	"paragents/core/tool/command"
 )
 
-// TestMain makes the test binary its own helper.
+// TestMain makes the test binary its own helper. os.Exit would wait a second for reports of the race detector.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.ChildArg {
-		os.Exit(sandbox.Child(os.Args[2:], os.Stderr))
+		syscall.Exit(sandbox.Child(os.Args[2:], os.Stderr))
 	}
 	goleak.VerifyTestMain(m)
 }
