@@ -5,8 +5,8 @@
 package bot
 
 import (
-	"context"
 	"log/slog"
+	"strconv"
 	"time"
 
 	"paragents/bot/markup"
@@ -89,7 +89,7 @@ func (b *buttons) add(label, style string, p press) core.Button {
 	}
 	token := newToken()
 	b.presses[token] = p
-	return core.Button{Label: label, Token: token, Style: style}
+	return core.Button{Label: label, Token: token, Style: style, Key: keys[label]}
 }
 
 // put stores them, so that any replica can follow a press.
@@ -123,8 +123,30 @@ func (c Config) messages(p page, caps core.Capabilities, place core.Place) []cor
 	}
 	if n := len(out); n > 0 && caps.Buttons {
 		out[n-1].Rows = p.rows
+		if caps.Lines {
+			onKeys(p.rows)
+		}
 	}
 	return out
+}
+
+// onKeys labels buttons for a keyboard; those without a key of their own get numbers.
+func onKeys(rows [][]core.Button) {
+	n := 0
+	for _, row := range rows {
+		for i := range row {
+			b := &row[i]
+			if label, ok := keyLabels[b.Label]; ok {
+				b.Label = label
+				continue
+			}
+			if b.Key == "" {
+				n++
+				b.Key = strconv.Itoa(n)
+			}
+			b.Label = "[" + b.Key + "] " + b.Label
+		}
+	}
 }
 
 const (

@@ -63,7 +63,7 @@ func (s *Screen) note(ctx context.Context, l core.Letter) {
 		return
 	}
 	caps := adapter.Capabilities()
-	line := s.line(l)
+	line := s.line(l, caps)
 	if caps.Lines {
 		if line != "" {
 			for _, m := range s.cfg.messages(page{text: s.head(l, caps, core.Running) + line}, caps, l.Place) {
@@ -92,7 +92,7 @@ func (s *Screen) note(ctx context.Context, l core.Letter) {
 }
 
 // line is a piece of progress as one line; "" for what is not worth one.
-func (s *Screen) line(l core.Letter) string {
+func (s *Screen) line(l core.Letter, caps core.Capabilities) string {
 	e := l.Event
 	switch e.Type {
 	case core.EventCall:
@@ -106,6 +106,10 @@ func (s *Screen) line(l core.Letter) string {
 			return ""
 		}
 		return "✓ " + code(cutRunes(e.Show, 120))
+	case core.EventTurn:
+		if caps.Lines {
+			return fmt.Sprintf(saysTurn, e.Turn)
+		}
 	case core.EventNotice, core.EventCompacted:
 		return escape(e.Text)
 	case core.EventApproval:

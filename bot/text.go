@@ -19,6 +19,7 @@ const (
 	labelNotThis = "Not this one"
 	labelAsk     = "Ask for access"
 
+	saysTurn        = "thinking (turn %d)"
 	saysDone        = "done"
 	saysStopped     = "stopped"
 	saysFailed      = "failed: %s"
@@ -81,6 +82,14 @@ const (
 	saysWelcome     = "I run agent sessions in %s. Write what is to be done and a session begins; `%slist` shows all of them, `%shelp` the rest."
 	saysDemo        = " The built-in demo model answers until a real one is connected."
 )
+
+// keys press a button where there is a keyboard and a line for the question; the label then reads as in keyLabels.
+var keys = map[string]string{labelApprove: "y", labelSession: "s", labelAlways: "a", labelDeny: "n", labelStore: "y", core.ChoiceContinue: "y", core.ChoiceStop: "n",
+	core.ChoiceAgain: "y", core.ChoiceClose: "n", core.ChoiceTryAgain: "y", labelRetry: "r"}
+
+var keyLabels = map[string]string{labelApprove: "[y]es once", labelSession: "[s]ession", labelAlways: "[a]lways here", labelDeny: "[n]o", labelStore: "[y]es, store it",
+	core.ChoiceContinue: "[y]es, continue", core.ChoiceStop: "[n]o, stop", core.ChoiceAgain: "[y]es, ask again", core.ChoiceClose: "[n]o, close",
+	core.ChoiceTryAgain: "[y]es, try again", labelRetry: "[r]etry"}
 
 // person is how a person is named in messages: by their id, without the platform.
 func person(p core.Person) string {

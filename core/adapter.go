@@ -52,6 +52,7 @@ type Button struct {
 	Label string `json:"label"`
 	Token string `json:"token"`           // opaque, at most 64 bytes
 	Style string `json:"style,omitempty"` // "", "primary", "danger"
+	Key   string `json:"key,omitempty"`   // what presses it on a keyboard
 }
 
 // File is a file to send.

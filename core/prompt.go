@@ -105,6 +105,8 @@ type Prompt struct {
 	RetryOf   Ref     `json:"retry_of,omitempty"`
 	// Steer are messages given to the model at its next turn.
 	Steer []string `json:"steer,omitempty"`
+	// Unattended: nobody can be asked; what would be asked is refused, and the prompt ends with the process that wants it.
+	Unattended bool `json:"unattended,omitempty"`
 	// Question is what a waiting prompt asks when it is not an approval.
 	Question string `json:"question,omitempty"`
 }

@@ -92,20 +92,20 @@ func (t *turns) settle(ctx context.Context, j judged, a core.Approval) (ask bool
 		return false, t.start(ctx, j, a.ID)
 	case t.log.deniedBefore(t.run.Prompt.ID, j.digest):
 		return false, t.answer(ctx, j.call, core.EndDenied, tellsBefore, j.digest)
-	case t.run.Prompt.Place.IsZero():
-		t.refused(ctx, j, "nobody can be asked")
+	case t.run.Prompt.Unattended || t.run.Prompt.Place.IsZero():
+		t.refused(ctx, j, j.reason)
+		t.run.Emit(core.Event{Type: core.EventApproval, ID: j.call.ID, Tool: j.spec.Name, Input: j.action.Input, Show: j.plan.Show, Rule: j.reason, State: "refused"})
 		return false, t.answer(ctx, j.call, core.EndRefused, fmt.Sprintf(tellsNobody, j.reason), j.digest)
 	}
 	return true, nil
 }
 
-// refused tells the audit log and the place of a call that a rule does not let through.
+// refused tells the audit log of a call that was not let through.
 func (t *turns) refused(ctx context.Context, j judged, why string) {
 	e := scheduler.Entry{What: "refused", Tool: j.spec.Name, Show: j.plan.Show, Digest: j.digest, Rule: j.rule, Why: why}
 	if err := t.run.Audit(ctx, e); err != nil {
 		t.logger.Error("cannot write the audit log", "error", err)
 	}
-	t.run.Emit(core.Event{Type: core.EventApproval, Tool: j.spec.Name, Input: j.action.Input, Show: j.plan.Show, Rule: why, State: "refused"})
 }
 
 // askAll asks about every call of the answer that needs it, from the first on: one card. What was approved before and has not changed is not asked again.

@@ -58,7 +58,7 @@ func (s *Scheduler) enlist(ctx context.Context) error {
 			s.lease.mu.Lock()
 			s.lease.id, s.lease.version, s.lease.since, s.lease.until = id, res.Version, r.Since, sent.Add(s.cfg.Lease)
 			s.lease.mu.Unlock()
-			s.cfg.Beat()
+			s.cfg.Beat(sent)
 			return nil
 		}
 		s.log.Warn("cannot write the heartbeat; trying again", "error", err)
@@ -81,7 +81,6 @@ func (s *Scheduler) heartbeat(ctx context.Context) {
 		case <-t.C:
 		}
 		if s.renew(ctx) {
-			s.cfg.Beat()
 			s.orders(ctx)
 			continue
 		}
@@ -125,6 +124,7 @@ func (s *Scheduler) renew(ctx context.Context) bool {
 			s.lease.mu.Lock()
 			s.lease.version, s.lease.until = res.Version, sent.Add(s.cfg.Lease)
 			s.lease.mu.Unlock()
+			s.cfg.Beat(sent)
 			return true
 		case errors.Is(err, store.ErrConflict):
 			return false

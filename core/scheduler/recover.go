@@ -112,6 +112,8 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 		case v.Order == core.OrderPause:
 			v.Order = core.OrderNone
 			err = v.To(core.Paused, by("paused", v.OrderBy))
+		case v.Unattended:
+			err = s.end(b, &p.session, v, core.Failed, Outcome{Error: "the process that asked for it is gone"})
 		case v.Takeovers >= maxTakeovers:
 			err = s.end(b, &p.session, v, core.Failed, Outcome{Error: fmt.Sprintf(
 				"%d replicas died or hung while they worked on this, without getting any further; look at the log for trace %s, then retry", v.Takeovers, v.Trace)})

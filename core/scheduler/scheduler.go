@@ -51,8 +51,8 @@ type Config struct {
 	// Default: all.
 	Serves  func(workspace string) bool
 	Reaches func(core.Place) bool
-	// Beat is called at every renewal of the lease, and must not block: commands that were started live from it.
-	Beat func()
+	// Beat is called at every renewal of the lease with the time at which it was sent, and must not block: commands that were started live from it.
+	Beat func(sent time.Time)
 	// Progress gets what a run says while it goes on. It must not block. May be nil.
 	Progress func(core.Letter)
 	// Host and Version describe this replica to people.
@@ -82,7 +82,7 @@ func (c Config) withDefaults() Config {
 		c.Reaches = func(core.Place) bool { return true }
 	}
 	if c.Beat == nil {
-		c.Beat = func() {}
+		c.Beat = func(time.Time) {}
 	}
 	if c.Progress == nil {
 		c.Progress = func(core.Letter) {}
