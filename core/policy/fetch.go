@@ -88,7 +88,7 @@ func (t *tally) hop(text string) (web.URL, bool) {
 	if u.Addr.IsValid() && t.excepted(u.Addr) {
 		return u, true
 	}
-	t.miss("to fetch "+text, "WebFetch(domain:"+offerHost(u)+")")
+	t.miss("to fetch "+text, offer{rule: "WebFetch(domain:" + offerHost(u) + ")"})
 	return u, true
 }
 

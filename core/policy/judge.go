@@ -67,6 +67,11 @@ func (t *tally) bash(call Call) {
 	for _, m := range a.Mentions {
 		t.mention(m)
 	}
+	if t.policy.options.BuiltIns {
+		for _, r := range a.Removes {
+			t.removal(r)
+		}
+	}
 	for _, u := range a.URLs {
 		if !u.Known {
 			t.verdict.URLs = append(t.verdict.URLs, u.Text+"…")
@@ -272,7 +277,7 @@ func (t *tally) mcp(input string) {
 		}
 	}
 	if !covered {
-		t.miss(input, "MCP("+input+")")
+		t.miss(input, offer{rule: "MCP(" + input + ")"})
 	}
 }
 
@@ -297,5 +302,5 @@ func (t *tally) named(tool string) {
 		t.refuse("the tool has no valid name")
 		return
 	}
-	t.miss("the tool "+tool, tool)
+	t.miss("the tool "+tool, offer{rule: tool})
 }

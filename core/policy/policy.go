@@ -9,6 +9,7 @@ package policy
 import (
 	"fmt"
 	"net/netip"
+	"strings"
 
 	"paragents/core/policy/command"
 	"paragents/core/policy/files"
@@ -118,10 +119,10 @@ func Compile(layers []Layer, o Options) (*Policy, []error) {
 	}
 	p.table = table
 	if o.BuiltIns {
-		p.addBuiltIns()
+		errs = append(errs, p.addBuiltIns()...)
 	}
 	for _, path := range o.Protected {
-		p.addProtected(path)
+		p.addProtected(strings.TrimSuffix(path, "/") + "/**")
 	}
 	for _, l := range layers {
 		errs = append(errs, p.addLayer(l)...)

@@ -22,6 +22,7 @@ type Verdict struct {
 	Opaque  bool     // there is a reason to ask that no rule lifts
 	Confirm bool     // a rule that wants a second press matches
 	Offers  []string // the rules that would have to be stored for the call to be allowed; empty if none may be offered
+	Wider   []string // as long as Offers: a wider rule that may be offered instead of the one at its place, or empty
 	Matches []Match  // every rule that spoke, for an explanation
 }
 
@@ -43,7 +44,7 @@ type tally struct {
 	denier, asker    *rule
 	missing          []string // what no allow rule covers
 	reasons          []string // reasons to ask that no rule lifts
-	offers           []string
+	offers           []offer
 	unofferable      bool
 }
 
@@ -88,7 +89,7 @@ func (t *tally) allowed(r *rule, subject string) {
 	})
 }
 
-func (t *tally) miss(subject string, offers ...string) {
+func (t *tally) miss(subject string, offers ...offer) {
 	t.missing = append(t.missing, subject)
 	if len(offers) == 0 {
 		t.unofferable = true
@@ -133,9 +134,25 @@ func (t *tally) decide() Verdict {
 		v.Rule, v.Layer = by.String(), by.layer
 	}
 	if v.Decision == Ask && !t.unofferable && !v.Opaque {
-		v.Offers = unique(t.offers)
+		v.Offers, v.Wider = t.distinct()
 	}
 	return v
+}
+
+// distinct returns the offers without repetition. A line of several commands gets no wider ones: nobody reads so much.
+func (t *tally) distinct() (rules, wider []string) {
+	seen := map[string]bool{}
+	for _, o := range t.offers {
+		if seen[o.rule] {
+			continue
+		}
+		seen[o.rule] = true
+		if len(t.verdict.Parts) > 1 {
+			o.wider = ""
+		}
+		rules, wider = append(rules, o.rule), append(wider, o.wider)
+	}
+	return rules, wider
 }
 
 func unique(texts []string) []string {

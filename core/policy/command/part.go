@@ -42,13 +42,51 @@ func (p *Part) String() string {
 	return b.String()
 }
 
+// Exact returns the part as a pattern that covers it and nothing else; false if it may not be offered.
+func (p *Part) Exact() (string, bool) {
+	if p.Opaque != "" || len(p.Risks) > 0 {
+		return "", false
+	}
+	for _, e := range p.Env {
+		if !Harmless(e.Name) {
+			return "", false
+		}
+	}
+	var out []string
+	for _, w := range p.Words {
+		if w.Kind != word.Known || strings.ContainsFunc(w.Text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
+			return "", false
+		}
+		out = append(out, word.Quote(w.Text))
+	}
+	exact := strings.Join(out, " ")
+	if p.Path != "" || assignment(p.Words[0].Text) || strings.HasSuffix(exact, ":*") {
+		return "", false
+	}
+	return exact, true
+}
+
+// Prefix returns the program, with its sub-command, if a rule for all its arguments may be offered.
+func (t *Table) Prefix(p *Part) string {
+	r := p.args.row
+	if !r.flags["prefix"] || p.args.hidden {
+		return ""
+	}
+	words := 1
+	if strings.Contains(r.name, " ") {
+		words = 2
+	}
+	return word.Join(p.Words[:words])
+}
+
 // Effect is something that a command reads, writes or fetches.
 type Effect struct {
-	Kind   EffectKind
-	Word   word.Word
-	Extent files.Extent // of a known word; a glob becomes Matching or Trees
-	Links  bool         // what is written may be links
-	Odd    bool         // a URL that the program expands itself
+	Kind    EffectKind
+	Word    word.Word
+	Extent  files.Extent // of a known word; a glob becomes Matching or Trees
+	Links   bool         // what is written may be links
+	Removes bool         // the files are removed with all below them
+	Odd     bool         // a URL that the program expands itself
 }
 
 // EffectKind is what is done.

@@ -84,7 +84,9 @@ func split(text string) ([]string, error) {
 			if i++; i == len(text) {
 				return nil, fmt.Errorf("pattern %q ends in a backslash", text)
 			}
-			b.WriteByte(text[i])
+			b.WriteByte(star(text[i]))
+		case quote != 0:
+			b.WriteByte(star(c))
 		default:
 			b.WriteByte(c)
 		}
@@ -97,6 +99,14 @@ func split(text string) ([]string, error) {
 		words = append(words, b.String())
 	}
 	return words, nil
+}
+
+// star turns a quoted star into the mark by which word.Match knows one that is a plain character.
+func star(c byte) byte {
+	if c == '*' {
+		return word.Star
+	}
+	return c
 }
 
 func assignment(w string) bool {

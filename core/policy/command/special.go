@@ -246,7 +246,7 @@ func (c *call) remove(rest []word.Word) {
 		e = files.Tree
 	}
 	for _, w := range rest {
-		c.write(w, e)
+		c.Effects = append(c.Effects, Effect{Kind: Writes, Word: Under(c.dir, w), Extent: e, Removes: e == files.Tree})
 	}
 }
 

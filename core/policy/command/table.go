@@ -126,7 +126,7 @@ func (r *row) addOption(text string) error {
 
 // find returns the row of a program and sub-command; sub may be empty.
 func (t *Table) find(name, sub string) *row {
-	if t == nil {
+	if t == nil || strings.Contains(name, " ") {
 		return unknown
 	}
 	if r := t.rows[name+" "+sub]; r != nil && sub != "" {

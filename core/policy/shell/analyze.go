@@ -17,6 +17,7 @@ type Analysis struct {
 	Parts    []*command.Part
 	Reads    []files.Target
 	Writes   []files.Target
+	Removes  []files.Target // those of Writes that are removed with all below them
 	Mentions []files.Target
 	URLs     []URL
 	Scripts  []string // absolute paths of files that are run by name

@@ -121,6 +121,9 @@ func (w *walker) target(s *state, e command.Effect) {
 			t.Extent = files.Some
 		}
 		*to = append(*to, t)
+		if e.Removes {
+			w.out.Removes = append(w.out.Removes, t)
+		}
 		if e.Links {
 			w.links = append(w.links, t)
 		}

@@ -117,11 +117,15 @@ func Fold(text string) string {
 	return strings.ToLower(text)
 }
 
-// Match reports whether text matches pattern, in which * stands for any characters. Nothing else is special.
+// Star stands in a pattern for a star that is a plain character. It cannot occur in a command.
+const Star = 0
+
+// Match reports whether text matches pattern, in which * stands for any characters. Nothing else but Star is special.
 func Match(pattern, text string) bool {
 	head, rest, found := strings.Cut(pattern, "*")
+	head = plainStars(head)
 	if !found {
-		return pattern == text
+		return head == text
 	}
 	if !strings.HasPrefix(text, head) {
 		return false
@@ -129,6 +133,7 @@ func Match(pattern, text string) bool {
 	text = text[len(head):]
 	for {
 		piece, next, more := strings.Cut(rest, "*")
+		piece = plainStars(piece)
 		if !more {
 			return strings.HasSuffix(text, piece)
 		}
@@ -138,4 +143,11 @@ func Match(pattern, text string) bool {
 		}
 		text, rest = text[i+len(piece):], next
 	}
+}
+
+func plainStars(piece string) string {
+	if strings.IndexByte(piece, Star) < 0 {
+		return piece
+	}
+	return strings.ReplaceAll(piece, string(rune(Star)), "*")
 }
