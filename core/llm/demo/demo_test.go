@@ -102,6 +102,8 @@ func TestRequests(t *testing.T) {
 		"grep TODO in src":                          {`grep {"pattern":"TODO","path":"src"}`},
 		"find \"salt and pepper\" in src.":          {`grep {"pattern":"salt and pepper","path":"src"}`},
 		"search the files for cats and dogs":        {`grep {"pattern":"cats and dogs"}`},
+		"grep 'f(x) *' in a.go":                     {`grep {"pattern":"f\\(x\\) \\*","path":"a.go"}`},
+		"repeat after me: ' '":                      nil,
 		"search src for x":                          {`grep {"pattern":"x","path":"src"}`},
 		"find files named *.go":                     {`glob {"pattern":"**/*.go"}`},
 		"find all files matching cmd/*.go in tools": {`glob {"pattern":"cmd/*.go","path":"tools"}`},
@@ -257,9 +259,9 @@ func TestManyTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	compacted := []llm.Message{{Role: llm.User, Content: "run ls and then run pwd"}, {Role: llm.Assistant, Calls: first.Calls},
-		{Role: llm.ToolReply, CallID: string(first.Calls[0].ID), Content: "interrupted: the outcome is unknown"}}
+		{Role: llm.ToolReply, CallID: string(first.Calls[0].ID), Content: "outcome unknown: it was started"}}
 	turns, text, _ = drive(t, compacted, tools(), count)
-	if len(turns) != 0 || !strings.Contains(text, "outcome is unknown") || !strings.Contains(text, "- `pwd`") {
+	if len(turns) != 0 || !strings.Contains(text, "outcome unknown") || !strings.Contains(text, "- `pwd`") {
 		t.Errorf("turns %q, answer:\n%s", turns, text)
 	}
 }
@@ -304,7 +306,7 @@ func TestAnyRequest(t *testing.T) {
 		if strings.TrimSpace(text) == "" {
 			return
 		}
-		result := rapid.SampledFrom([]string{"fine", "error: no", "denied by a person", "```"}).Draw(rt, "result")
+		result := rapid.SampledFrom([]string{"fine", "", "error: no", "denied by a person. Nothing ran", "Error: line one\nof a file", "```"}).Draw(rt, "result")
 		answer := func(llm.Call) string { return result }
 		turns, said, _ := drive(t, question(text), tools(), answer)
 		again, same, _ := drive(t, question(text), tools(), answer)

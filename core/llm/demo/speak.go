@@ -103,18 +103,19 @@ func think(n int) func(*speaker) {
 	}
 }
 
-// failures are the beginnings of results that are no success. Results that it does not know are shown as they are.
-var failures = []string{"error", "denied", "refused", "not allowed", "forbidden", "interrupted", "cancelled", "canceled", "expired",
-	"outcome unknown", "unknown tool", "arguments ", "withdrawn", "this was denied", "failed"}
+// failures are how the results begin of calls that did not run, or whose end is not known.
+var failures = []string{"denied by ", "refused: ", "interrupted: ", "outcome unknown: ", "ended before it was finished", "this session is in plan mode",
+	"there is no tool ", "the arguments "}
 
+// failed reports whether a result says that the call did not work. Other complaints of tools it does not know: they are shown as they are.
 func failed(result string) bool {
-	begin := strings.ToLower(strings.TrimLeft(result, " \n\t*[("))
+	result = strings.TrimSpace(result)
 	for _, f := range failures {
-		if strings.HasPrefix(begin, f) {
+		if len(result) >= len(f) && strings.EqualFold(result[:len(f)], f) {
 			return true
 		}
 	}
-	return false
+	return strings.HasPrefix(result, "error: ") && !strings.Contains(result, "\n") // longer: a file that begins so
 }
 
 // report tells the results of the calls as they came.
@@ -179,7 +180,7 @@ func introduction(strange string) string {
 	return "I did not understand “" + shorten(strange) + "”.\n\n" + text
 }
 
-// shortest is how much of a foreign text is quoted, in bytes.
+// quoteMost is how much of a foreign text is quoted, in bytes.
 const quoteMost = 120
 
 func shorten(s string) string {

@@ -73,7 +73,8 @@ var verbs = []verb{
 	{form(`\s*\$\s+(.+)`), run},
 	{form(`(?:run|execute)(?:\s+the)?(?:\s+(?:shell\s+)?command)?:?\s+(.+?)(?:[,\s]+(?:please|for me)[.!]*)?`), run},
 	{form(`(?:repeat after me|say):?\s+(.+)`), func(m *masked, g []string) ([]step, bool) {
-		return speech("repeat it", repeat(m.text(g[0]))), true
+		text := m.text(g[0])
+		return speech("repeat it", repeat(text)), strings.TrimSpace(text) != ""
 	}},
 	{form(`count(?:\s+slowly)?(?:\s+from\s+(?:1|one))?(?:\s+up)?\s+to\s+(\d{1,6})\.?`), slow("count to", count)},
 	{form(`(?:think|wait|sleep)(?:\s+for)?\s+(\d{1,6})\s*(?:s|sec|secs|seconds?)?\.?`), slow("think for", think)},
@@ -142,13 +143,14 @@ func glob(m *masked, g []string) ([]step, bool) {
 	return request("glob", globArgs{pattern, place(m, g[1])}, "Files like `"+pattern+"`"), ok
 }
 
+// grep looks for the text itself; the tool takes a regular expression.
 func grep(m *masked, g []string) ([]step, bool) {
 	dir := ""
 	if len(g) > 1 {
 		dir = place(m, g[1])
 	}
 	word := m.text(strings.TrimSuffix(g[0], "."))
-	return request("grep", globArgs{word, dir}, "Search for `"+shorten(word)+"`"), word != ""
+	return request("grep", globArgs{regexp.QuoteMeta(word), dir}, "Search for `"+shorten(word)+"`"), word != ""
 }
 
 func write(m *masked, g []string) ([]step, bool) {
@@ -181,7 +183,7 @@ func place(m *masked, s string) string {
 	if s == "" || hereOnly.MatchString(strings.TrimRight(s, ".?!")) {
 		return ""
 	}
-	name, _ := m.name(regexp.MustCompile(`(?i)^`+folderWords).ReplaceAllString(s, ""))
+	name, _ := m.name(folderLed.ReplaceAllString(s, ""))
 	return name
 }
 

@@ -74,7 +74,7 @@ func checkMessage(m llm.Message) error {
 	}
 	switch m.Role {
 	case llm.System, llm.User, llm.ToolReply:
-		if strings.TrimSpace(m.Content) == "" {
+		if m.Role != llm.ToolReply && strings.TrimSpace(m.Content) == "" {
 			return errors.New("empty")
 		}
 		if len(m.Calls) > 0 {

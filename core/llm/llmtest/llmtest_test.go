@@ -44,6 +44,7 @@ func TestCheck(t *testing.T) {
 		"calls with results":      {[]llm.Message{user, call("1", "2"), result("2"), result("1")}, ""},
 		"the same id later":       {[]llm.Message{user, call("1"), result("1"), call("1"), result("1")}, ""},
 		"pair of surrogates":      {[]llm.Message{user, with(func(c *llm.Call) { c.Arguments = `{"a":"\ud83d\uDE00 \\ud83d"}` }), result("1")}, ""},
+		"empty result":            {[]llm.Message{user, call("1"), {Role: llm.ToolReply, CallID: "1"}}, ""},
 		"nothing":                 {nil, "last message"},
 		"only a system text":      {[]llm.Message{{Role: llm.System, Content: "s"}}, "last message"},
 		"ends with an answer":     {[]llm.Message{user, {Role: llm.Assistant, Content: "a"}}, "last message"},
@@ -54,7 +55,6 @@ func TestCheck(t *testing.T) {
 		"two results":             {[]llm.Message{user, call("1"), result("1"), result("1")}, "nobody made"},
 		"empty answer":            {[]llm.Message{user, {Role: llm.Assistant, Content: " \n"}, user}, "neither text nor calls"},
 		"empty question":          {[]llm.Message{{Role: llm.User}}, "empty"},
-		"empty result":            {[]llm.Message{user, call("1"), {Role: llm.ToolReply, CallID: "1"}}, "empty"},
 		"not UTF-8":               {[]llm.Message{{Role: llm.User, Content: "\xff"}}, "UTF-8"},
 		"unknown role":            {[]llm.Message{{Role: "robot", Content: "x"}}, "unknown role"},
 		"calls of a user":         {[]llm.Message{{Role: llm.User, Content: "x", Calls: call("1").Calls}}, "only an assistant"},
@@ -103,6 +103,7 @@ func TestServerRefusesWhatProvidersRefuse(t *testing.T) {
 		"not UTF-8":      "{\"model\":\"m\",\"stream\":true,\"messages\":[{\"role\":\"user\",\"content\":\"\xff\"}]}",
 		"half a pair":    `{"model":"m","stream":true,"messages":[{"role":"user","content":"\ud800"}]}`,
 		"no stream":      `{"model":"m","messages":[{"role":"user","content":"x"}]}`,
+		"no content":     `{"model":"m","stream":true,"messages":[{"role":"user","content":"x"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"x","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1"}]}`,
 		"no call's type": `{"model":"m","stream":true,"messages":[{"role":"assistant","tool_calls":[{"id":"1","function":{"name":"x","arguments":"{}"}}]}]}`,
 		"open call":      `{"model":"m","stream":true,"messages":[{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"x","arguments":"{}"}}]}]}`,
 	} {

@@ -173,7 +173,7 @@ func (s *Seen) decode() error {
 		MaxNew    int    `json:"max_completion_tokens"`
 		Messages  []struct {
 			Role    llm.Role `json:"role"`
-			Content string   `json:"content"`
+			Content *string  `json:"content"`
 			CallID  string   `json:"tool_call_id"`
 			Calls   []struct {
 				ID       core.CallID `json:"id"`
@@ -197,7 +197,12 @@ func (s *Seen) decode() error {
 	}
 	s.Model, s.MaxTokens = wire.Model, wire.MaxTokens+wire.MaxNew
 	for _, m := range wire.Messages {
-		out := llm.Message{Role: m.Role, Content: m.Content, CallID: m.CallID}
+		out := llm.Message{Role: m.Role, CallID: m.CallID}
+		if m.Content != nil {
+			out.Content = *m.Content
+		} else if m.Role != llm.Assistant {
+			return fmt.Errorf("a message (%s) without content", m.Role)
+		}
 		for _, c := range m.Calls {
 			if c.Type != "function" {
 				return fmt.Errorf("call %s: type %q", c.ID, c.Type)
