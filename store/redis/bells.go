@@ -3,6 +3,7 @@ package redis
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -19,8 +20,8 @@ const (
 	bellBackoff = time.Second     // the longest wait before the next connection
 )
 
-// bells shares one connection among all subscriptions of a Store. Run's goroutine is the only one that writes to it: it subscribes and
-// unsubscribes until the server has what topics says.
+// bells shares one connection among all subscriptions of a Store. The goroutine of run is the only one that writes to it: it subscribes
+// and unsubscribes until the server has what topics says.
 type bells struct {
 	client  redis.UniversalClient
 	keys    keys
@@ -73,7 +74,11 @@ func (b *bells) close() {
 
 // Subscribe implements store.Store.
 func (s *Store) Subscribe(ctx context.Context, topics ...store.Topic) (<-chan store.Notification, error) {
-	return s.bells.subscribe(ctx, topics)
+	ch, err := s.bells.subscribe(ctx, topics)
+	if err != nil {
+		return nil, fmt.Errorf("subscribe %q: %w", topics, err)
+	}
+	return ch, nil
 }
 
 func (b *bells) subscribe(ctx context.Context, topics []store.Topic) (<-chan store.Notification, error) {
@@ -91,7 +96,7 @@ func (b *bells) subscribe(ctx context.Context, topics []store.Topic) (<-chan sto
 		case <-inForce:
 		case <-limit.Done():
 			b.remove(sub)
-			return nil, errors.Join(limit.Err(), Unreachable)
+			return nil, fmt.Errorf("%w: %w", limit.Err(), Unreachable)
 		case <-b.ctx.Done():
 			return nil, store.ErrClosed
 		}
@@ -159,10 +164,11 @@ func (b *bells) run() {
 		if b.ctx.Err() != nil {
 			return
 		}
-		b.logger.Warn("subscribe again", "cause", translate(err))
-		if time.Since(begin) > bellBackoff {
-			wait = firstWait
+		level := slog.LevelDebug
+		if time.Since(begin) > bellBackoff { // it had worked
+			wait, level = firstWait, slog.LevelWarn
 		}
+		b.logger.Log(b.ctx, level, "subscribe again", "cause", translate(err))
 		select {
 		case <-time.After(wait):
 		case <-b.ctx.Done():

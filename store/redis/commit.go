@@ -107,11 +107,11 @@ func (s *Store) evalDurable(ctx context.Context, script *redis.Script, f *flight
 	if err != nil {
 		return nil, err
 	}
-	patience := replicaWait
-	if deadline, ok := ctx.Deadline(); ok {
-		patience = min(patience, time.Until(deadline)/2)
-	}
 	send := func(run func(redis.Scripter) *redis.Cmd) (reply []any, replicas int64, err error) {
+		patience := replicaWait
+		if deadline, ok := ctx.Deadline(); ok {
+			patience = min(patience, time.Until(deadline)/2)
+		}
 		pipe := node.Pipeline()
 		cmd := run(pipe)
 		wait := pipe.Do(ctx, "wait", s.minReplicas, max(patience.Milliseconds(), 1))

@@ -65,8 +65,9 @@ type dialer struct {
 	raw func(ctx context.Context, network, addr string) (net.Conn, error)
 	tls *tls.Config // nil: none
 
-	mu   sync.Mutex
-	open map[*conn]struct{}
+	mu      sync.Mutex
+	open    map[*conn]struct{}
+	dropped time.Time
 }
 
 // conn is a connection that its dialer knows of until it is closed.
@@ -113,8 +114,22 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	return secure, nil
 }
 
-// drop closes all connections. Calls under way fail and are made again.
-func (d *dialer) drop() {
+// drop closes all connections, at most once a second because many calls see the same trouble, and says whether it did. Calls under way
+// fail and are made again.
+func (d *dialer) drop() bool {
+	d.mu.Lock()
+	if time.Since(d.dropped) < time.Second {
+		d.mu.Unlock()
+		return false
+	}
+	d.dropped = time.Now()
+	d.mu.Unlock()
+	d.close()
+	return true
+}
+
+// close closes all connections.
+func (d *dialer) close() {
 	d.mu.Lock()
 	conns := make([]*conn, 0, len(d.open))
 	for c := range d.open {

@@ -34,15 +34,17 @@ func (s *Store) Warnings(ctx context.Context) []string {
 	if policy := info["maxmemory_policy"]; policy != "" && policy != "noeviction" {
 		warn("redis throws live state away when its memory is full (maxmemory-policy %s): set it to noeviction", policy)
 	}
-	if info["aof_enabled"] == "0" {
-		switch save, err := s.setting(ctx, "save"); {
-		case err == nil && save == "":
-			warn("redis keeps nothing on disk, a restart loses everything: set appendonly yes")
-		case err == nil:
-			warn("redis writes to disk from time to time only (save %s), a crash loses what came after: set appendonly yes", save)
-		default:
-			warn("redis has no append-only file, a crash may lose the newest state: set appendonly yes")
-		}
+	save, saveErr := s.setting(ctx, "save")
+	fsync, fsyncErr := s.setting(ctx, "appendfsync")
+	switch aof := info["aof_enabled"]; {
+	case aof == "0" && saveErr != nil:
+		warn("redis has no append-only file, a crash may lose the newest state: set appendonly yes")
+	case aof == "0" && save == "":
+		warn("redis keeps nothing on disk, a restart loses everything: set appendonly yes and appendfsync always")
+	case aof == "0":
+		warn("redis writes to disk from time to time only (save %s), a crash loses what came after: set appendonly yes and appendfsync always", save)
+	case aof == "1" && fsyncErr == nil && fsync != "always" && s.minReplicas == 0:
+		warn("a crash of redis may lose what it confirmed in the last seconds (appendfsync %s): set appendfsync always or store.min_replicas", fsync)
 	}
 	replicas, err := strconv.Atoi(info["connected_slaves"])
 	switch {

@@ -17,8 +17,9 @@ import (
 
 // wire makes connections that can lose answers: what was sent arrives and is done, and then the connection breaks.
 type wire struct {
-	lose atomic.Int64           // answers of scripts still to be lost
-	to   atomic.Pointer[string] // where all connections lead, whatever address is asked for; nil: there
+	lose atomic.Int64                // answers of scripts still to be lost
+	deaf atomic.Pointer[atomic.Bool] // shared by the connections made until it is replaced
+	to   atomic.Pointer[string]      // where all connections lead, whatever address is asked for; nil: there
 }
 
 func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error) {
@@ -29,12 +30,14 @@ func (w *wire) dial(ctx context.Context, network, addr string) (net.Conn, error)
 	if err != nil {
 		return nil, err
 	}
-	return &wireConn{Conn: c, wire: w}, nil
+	w.deaf.CompareAndSwap(nil, new(atomic.Bool))
+	return &wireConn{Conn: c, wire: w, deaf: w.deaf.Load()}, nil
 }
 
 type wireConn struct {
 	net.Conn
 	wire *wire
+	deaf *atomic.Bool // what comes is thrown away
 	cut  atomic.Bool
 }
 
@@ -47,6 +50,9 @@ func (c *wireConn) Write(p []byte) (int, error) {
 
 func (c *wireConn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
+	for c.deaf.Load() && err == nil {
+		n, err = c.Conn.Read(p)
+	}
 	if c.cut.Load() {
 		_ = c.Close()
 		return 0, io.ErrUnexpectedEOF
@@ -152,4 +158,23 @@ func TestCloseEndsCallsUnderWay(t *testing.T) {
 	case <-time.After(3 * time.Second):
 		t.Fatal("Close does not end a get")
 	}
+}
+
+// TestB080SilentConnection: the connection of the subscriptions stays open and brings nothing any more.
+func TestB080SilentConnection(t *testing.T) {
+	t.Parallel()
+	server := redistest.Start(t)
+	w := new(wire)
+	s, other := open(t, redis.Config{URL: server.URL(), Dial: w.dial}), open(t, redis.Config{URL: server.URL()})
+	bell, err := s.Subscribe(t.Context(), "bell/a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.deaf.Swap(new(atomic.Bool)).Store(true)
+	eventually(t, "a bell through a new connection", func() bool {
+		if _, err := other.Commit(t.Context(), store.Batch{Notify: []store.Notify{{Topic: "bell/a"}}}); err != nil {
+			t.Fatal(err)
+		}
+		return len(bell) > 0
+	})
 }

@@ -124,7 +124,7 @@ func (s *Store) Close() error {
 	s.mu.Unlock()
 	s.bells.close()
 	err := s.client.Close()
-	s.dialer.drop() // ends the calls under way
+	s.dialer.close() // ends the calls under way
 	s.calls.Wait()
 	return err
 }
@@ -211,9 +211,8 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 func (s *Store) retry(ctx context.Context, last *lastFault, f func() error) error {
 	for wait := firstWait; ; wait = min(2*wait, longestWait) {
 		err := translate(f())
-		if errors.Is(err, ReadOnly) || errors.Is(err, Loading) {
-			s.logger.WarnContext(ctx, "drop all redis connections", "cause", err)
-			s.dialer.drop()
+		if (errors.Is(err, ReadOnly) || errors.Is(err, Loading)) && s.dialer.drop() {
+			s.logger.WarnContext(ctx, "dropped all redis connections", "cause", err)
 		}
 		if err == nil || !again(err) {
 			return err

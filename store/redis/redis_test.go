@@ -54,6 +54,7 @@ func open(t testing.TB, cfg redis.Config) *redis.Store {
 }
 
 func TestExamSingle(t *testing.T) {
+	t.Parallel()
 	server := redistest.Start(t)
 	storetest.Run(t, func(*testing.T) storetest.Backing {
 		return newBacking(redis.Config{URL: server.URL()}, server)

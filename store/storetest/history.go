@@ -60,7 +60,11 @@ func (x *subject) linearizable(handles []store.Store, each int, disturb func()) 
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		<-middle
+		select {
+		case <-middle:
+		case <-x.ctx.Done():
+			return
+		}
 		if disturb != nil {
 			disturb()
 		}

@@ -195,8 +195,9 @@ func within[T any](x *subject, what string, ch <-chan T) (T, bool) {
 		return v, ok
 	case <-x.ctx.Done():
 		x.Fatalf("waited %v in vain for: %s", limit, what)
-		panic("unreachable")
 	}
+	var none T
+	return none, false
 }
 
 func equal[T any](x *subject, what string, got, want T) {

@@ -25,26 +25,24 @@ func Sentinel(t testing.TB, sentinelPassword string, args ...string) *Group {
 	t.Helper()
 	g := &Group{Nodes: []*Server{Start(t, args...)}}
 	primary := g.Nodes[0]
-	password := primary.password()
 	for range 2 {
-		g.Nodes = append(g.Nodes, Start(t, append(args[:len(args):len(args)], "--replicaof", "127.0.0.1 "+primary.Port(), "--masterauth", password)...))
+		g.Nodes = append(g.Nodes, Start(t, append(args[:len(args):len(args)], "--replicaof", "127.0.0.1 "+primary.Port(), "--masterauth", primary.password)...))
 	}
 	var addrs []string
 	for range 3 {
 		s := prepare(t)
 		conf := fmt.Sprintf("sentinel monitor %[1]s 127.0.0.1 %[2]s 2\nsentinel down-after-milliseconds %[1]s 500\nsentinel failover-timeout %[1]s 3000\n", PrimaryName, primary.Port())
-		if password != "" {
-			conf += fmt.Sprintf("sentinel auth-pass %s %s\n", PrimaryName, password)
+		if primary.password != "" {
+			conf += fmt.Sprintf("sentinel auth-pass %s %s\n", PrimaryName, primary.password)
+		}
+		if s.password = sentinelPassword; sentinelPassword != "" {
+			conf += fmt.Sprintf("requirepass %[1]s\nsentinel sentinel-pass %[1]s\n", sentinelPassword)
 		}
 		file := filepath.Join(s.dir, "sentinel.conf")
 		if err := os.WriteFile(file, []byte(conf), 0o600); err != nil {
 			t.Fatal(err)
 		}
 		s.args = []string{file, "--sentinel"}
-		if sentinelPassword != "" {
-			s.args = append(s.args, "--requirepass", sentinelPassword)
-			s.args = append(s.args, "--sentinel", "sentinel-pass "+sentinelPassword)
-		}
 		s.run(t)
 		g.Sentinels = append(g.Sentinels, s)
 		addrs = append(addrs, s.Addr)

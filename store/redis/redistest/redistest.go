@@ -26,12 +26,13 @@ const install = "install it to run these tests: apt-get install redis-server red
 type Server struct {
 	Addr string // host:port
 
-	path  string // of the program
-	dir   string
-	args  []string
-	cmd   *exec.Cmd
-	ended chan struct{} // closed when cmd has ended
-	log   bytes.Buffer  // what the processes wrote; to be read when they have ended
+	path     string // of the program
+	dir      string
+	args     []string
+	password string
+	cmd      *exec.Cmd
+	ended    chan struct{} // closed when cmd has ended
+	log      bytes.Buffer  // what the processes wrote; to be read when they have ended
 }
 
 // Start runs a redis-server with an append-only file that is written before each answer: with everysec, Redis puts writes off while an
@@ -39,6 +40,9 @@ type Server struct {
 func Start(t testing.TB, args ...string) *Server {
 	t.Helper()
 	s := prepare(t, args...)
+	if i := slices.Index(args, "--requirepass"); i >= 0 {
+		s.password = args[i+1]
+	}
 	s.args = append([]string{"--appendonly", "yes", "--appendfsync", "always", "--save", "", "--repl-diskless-sync-delay", "0"}, s.args...)
 	s.run(t)
 	return s
@@ -117,16 +121,9 @@ func (s *Server) Do(t testing.TB, args ...any) any {
 func (s *Server) try(args ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
-	c := redis.NewClient(&redis.Options{Addr: s.Addr, Password: s.password(), MaxRetries: -1, DialerRetries: 1, Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true})
+	c := redis.NewClient(&redis.Options{Addr: s.Addr, Password: s.password, MaxRetries: -1, DialerRetries: 1, Protocol: 2, DisableIdentity: true, ContextTimeoutEnabled: true})
 	defer c.Close()
 	return c.Do(ctx, args...).Result()
-}
-
-func (s *Server) password() string {
-	if i := slices.Index(s.args, "--requirepass"); i >= 0 {
-		return s.args[i+1]
-	}
-	return ""
 }
 
 // run starts the process. The first time it looks for a free port, again when somebody else was quicker.
