@@ -17,8 +17,8 @@ import (
 const ChildArg = "__child"
 
 const (
-	killLimit  = time.Second            // how long processes are sent KILL before they are given up
-	drainLimit = 200 * time.Millisecond // for output that is still in the pipe when all processes are gone
+	killLimit  = time.Second // how long processes are sent KILL before they are given up
+	drainLimit = time.Second // for the rest of the output when all processes are gone; reached only if one escaped
 	copyBuffer = 64 << 10
 )
 

@@ -38,7 +38,7 @@ func planGlob(env *tool.Env, arguments json.RawMessage) (tool.Plan, error) {
 	if err != nil {
 		return tool.Plan{}, err
 	}
-	show := fmt.Sprintf("find %s in %s", args.Pattern, p)
+	show := fmt.Sprintf("find %s in %s", inLine(args.Pattern), p)
 	return tool.Plan{Checks: p.checks("Read"), Show: show, Line: show, Run: func(ctx context.Context) (tool.Result, error) {
 		if err := p.again(env); err != nil {
 			return tool.Result{}, err

@@ -58,9 +58,9 @@ func planGrep(env *tool.Env, arguments json.RawMessage) (tool.Plan, error) {
 	if err != nil {
 		return tool.Plan{}, err
 	}
-	show := fmt.Sprintf("search for %s in %s", args.Pattern, p)
+	show := fmt.Sprintf("search for %s in %s", inLine(args.Pattern), p)
 	if args.Glob != "" {
-		show += ", files " + args.Glob
+		show += ", files " + inLine(args.Glob)
 	}
 	s := &search{re: re, glob: args.Glob, out: lines{max: maxMatches}}
 	return tool.Plan{Checks: p.checks("Read"), Show: show, Line: show, Run: func(ctx context.Context) (tool.Result, error) {
@@ -98,10 +98,10 @@ func (s *search) run(ctx context.Context, env *tool.Env, p place) (tool.Result, 
 	}
 	var private, large string
 	if s.private > 0 {
-		private = fmt.Sprintf("%d files are left out, because the rules ask before they are read; name one as path to ask for it", s.private)
+		private = fmt.Sprintf("left out because the rules ask before they are read: %d; name one as path to ask for it", s.private)
 	}
 	if s.large > 0 {
-		large = fmt.Sprintf("%d files of more than %d bytes are left out", s.large, maxGrepFile)
+		large = fmt.Sprintf("left out because they have more than %d bytes: %d", maxGrepFile, s.large)
 	}
 	return s.out.result("no line matches", cut, private, large), nil
 }

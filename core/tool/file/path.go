@@ -7,8 +7,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"paragents/core/tool"
 )
@@ -27,9 +29,17 @@ type place struct {
 
 func (p place) String() string {
 	if p.asked == p.real {
-		return p.asked
+		return inLine(p.asked)
 	}
-	return fmt.Sprintf("%s (a link to %s)", p.asked, p.real)
+	return fmt.Sprintf("%s (a link to %s)", inLine(p.asked), inLine(p.real))
+}
+
+// inLine quotes a text that would break out of its line where it is shown.
+func inLine(text string) string {
+	if strings.ContainsFunc(text, unicode.IsControl) {
+		return strconv.Quote(text)
+	}
+	return text
 }
 
 // checks has both paths judged: a rule may name either.

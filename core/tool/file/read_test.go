@@ -125,7 +125,7 @@ func TestGrep(t *testing.T) {
 		".env": "FOO_TOKEN=foo", ".git/x": "foo", "wide": strings.Repeat("z", 1000) + "\n",
 	})
 	must(t, os.Symlink("a.go", filepath.Join(ws, "link.go")))
-	private := "[1 files are left out, because the rules ask before they are read; name one as path to ask for it]\n"
+	private := "[left out because the rules ask before they are read: 1; name one as path to ask for it]\n"
 	for _, c := range []struct {
 		args args
 		want string
@@ -151,7 +151,7 @@ func TestGrep(t *testing.T) {
 	if got := s.out("grep", args{"pattern": "hit"}); strings.Count(got, "many:") != 500 || !strings.Contains(got, "[only the first 500 are shown") {
 		t.Errorf("many: %d lines", strings.Count(got, "\n"))
 	}
-	if got := s.out("grep", args{"pattern": "hit", "path": "z"}); got != "no line matches\n[1 files of more than 4194304 bytes are left out]\n" {
+	if got := s.out("grep", args{"pattern": "hit", "path": "z"}); got != "no line matches\n[left out because they have more than 4194304 bytes: 1]\n" {
 		t.Errorf("large: %q", got)
 	}
 	s.env.Readable = nil

@@ -161,7 +161,7 @@ func (c *change) show(links uint64) string {
 	if !c.exists {
 		return tool.Clean(c.after)
 	}
-	diff := udiff.Unified("a/"+c.place.real, "b/"+c.place.real, tool.Clean(c.before), tool.Clean(c.after))
+	diff := udiff.Unified(inLine("a/"+c.place.real), inLine("b/"+c.place.real), tool.Clean(c.before), tool.Clean(c.after))
 	if links > 1 {
 		diff = fmt.Sprintf("The file has %d names (hard links). This one gets a copy of its own; the others keep the old content.\n", links) + diff
 	}

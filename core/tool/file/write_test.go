@@ -143,6 +143,10 @@ func TestWriteFile(t *testing.T) {
 		t.Errorf("new file %q", got)
 	}
 	s.out("write_file", args{"path": "empty", "content": ""})
+	p, err = s.plan("write_file", args{"path": "a\nnew file b", "content": ""})
+	if err != nil || p.Line != `new file "a\nnew file b" (0 bytes)` {
+		t.Errorf("line %q, %v", p.Line, err)
+	}
 	s.out("read_file", args{"path": "run.sh"})
 	s.refused("nothing is to be done", "write_file", args{"path": "run.sh", "content": "echo 2\n"})
 	noRest(t, ws)
