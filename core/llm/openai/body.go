@@ -15,7 +15,7 @@ import (
 const (
 	errorLimit  = 64 << 10  // body of an error
 	lineLimit   = 8 << 20   // one event, or a whole reply that is not streamed
-	replyLimit  = 8 << 20   // text and arguments of a reply
+	replyLimit  = 4 << 20   // text and arguments of a reply
 	streamLimit = 256 << 20 // a stream with all its wrapping
 )
 

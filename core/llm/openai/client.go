@@ -5,6 +5,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,22 +67,18 @@ func New(cfg Config) (*Client, error) {
 	if len(cfg.Providers) == 0 {
 		return nil, errors.New("set up model: no provider; set llm.base_url and llm.model, or llm.provider: demo")
 	}
-	setDefault(&cfg.Idle, 2*time.Minute)
-	setDefault(&cfg.Attempts, 8)
-	setDefault(&cfg.MaxWait, 2*time.Minute)
-	setDefault(&cfg.Total, 30*time.Minute)
-	if cfg.Logger == nil {
-		cfg.Logger = slog.New(slog.DiscardHandler)
+	cfg.Idle = cmp.Or(cfg.Idle, 2*time.Minute)
+	cfg.Attempts = cmp.Or(cfg.Attempts, 8)
+	cfg.MaxWait = cmp.Or(cfg.MaxWait, 2*time.Minute)
+	cfg.Total = cmp.Or(cfg.Total, 30*time.Minute)
+	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
+	if cfg.HTTPClient == nil {
+		cfg.HTTPClient = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
 	}
-	c := &Client{cfg: cfg, http: cfg.HTTPClient}
-	if c.http == nil {
-		c.http = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
-	}
+	client := *cfg.HTTPClient
 	// A redirect would turn the POST into a GET, or carry the conversation to a host that nobody configured.
-	plain := *c.http
-	plain.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	c.http = &plain
-
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c := &Client{cfg: cfg, http: &client}
 	for i, p := range cfg.Providers {
 		u, err := url.Parse(p.BaseURL)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" { // the parser's error would show credentials
@@ -93,13 +90,6 @@ func New(cfg Config) (*Client, error) {
 		c.backends = append(c.backends, &backend{Provider: p, name: u.Host, gate: gate{name: u.Host, changed: make(chan struct{})}})
 	}
 	return c, nil
-}
-
-func setDefault[T comparable](v *T, d T) {
-	var zero T
-	if *v == zero {
-		*v = d
-	}
 }
 
 // Close drops idle connections. The Client can still be used.
@@ -121,7 +111,7 @@ func (c *Client) Complete(ctx context.Context, r llm.Request, p llm.Progress) (l
 			return llm.Reply{}, err
 		}
 		if limited.Err() != nil {
-			fail = away(fmt.Sprintf("gave no whole reply within %s", c.cfg.Total), limited.Err())
+			fail = away(fmt.Sprintf("gave no whole reply within %s", c.cfg.Total), ErrCut) // not the context's error: the caller's has not ended
 		}
 		last = fail
 		said = append(said, b.name+" "+fail.text)

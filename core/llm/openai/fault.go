@@ -133,7 +133,7 @@ func (b *backend) refusal(status int, c complaint, header http.Header) *failure 
 		return &failure{fault: llm.FaultAway, retry: true, after: retryAfter(header), text: "limits our requests" + in}
 	case status == http.StatusRequestTimeout, status >= 500:
 		return &failure{fault: llm.FaultAway, retry: true, after: retryAfter(header), text: "is overloaded or broken" + in}
-	case status == http.StatusNotFound:
+	case status == http.StatusNotFound, status == http.StatusMethodNotAllowed:
 		return no(llm.FaultRequest, "does not know the model "+b.Model+", or the address is wrong"+in+"; check llm.model and llm.base_url")
 	case status >= 300 && status < 400:
 		return no(llm.FaultRequest, "wants us to go to another address"+in+"; set llm.base_url to the final one")

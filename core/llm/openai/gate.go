@@ -22,12 +22,10 @@ func backoff(failures int, limit time.Duration) time.Duration {
 
 // sleep waits for d and reports whether the context lasted so long.
 func sleep(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-ctx.Done():
 		return false
-	case <-t.C:
+	case <-time.After(d):
 		return true
 	}
 }
@@ -87,23 +85,18 @@ func (g *gate) enter(ctx context.Context, left int, maxWait time.Duration, t *te
 		waited = true
 		changed, round, why := g.changed, g.round, g.last.text
 		g.unlocked(func() {
-			if wait <= 0 { // for the probe
-				select {
-				case <-ctx.Done():
-				case <-changed:
+			var over <-chan time.Time // nil: the wait is for the probe
+			if wait > 0 {
+				over = time.After(wait)
+				if told != round {
+					told = round
+					t.wait(g.name+" "+why, wait)
 				}
-				return
 			}
-			if told != round {
-				told = round
-				t.wait(g.name+" "+why, wait)
-			}
-			timer := time.NewTimer(wait)
-			defer timer.Stop()
 			select {
 			case <-ctx.Done():
 			case <-changed:
-			case <-timer.C:
+			case <-over:
 			}
 		})
 	}
