@@ -1,6 +1,7 @@
 package local
 
 import (
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -10,7 +11,6 @@ import (
 // BenchmarkCommit waits for the disk, as a bot does. One batch is about what an accepted message writes.
 func BenchmarkCommit(b *testing.B) {
 	batch := store.Batch{
-		ID:     "",
 		Expect: []store.Expect{{Key: "prompt/none"}},
 		Put:    []store.Put{{Key: "prompt/p", Value: make([]byte, 600)}, {Key: "session/s", Value: make([]byte, 400)}},
 		Insert: []store.Insert{{Index: "index/ready", Member: "s", FromNow: true}},
@@ -29,8 +29,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 	defer func() { _ = client.Close() }()
 	for name, s := range map[string]store.Store{"holder": holder, "client": client} {
-		for goroutines, label := range map[int]string{1: "1", 64: "64"} {
-			b.Run(name+"/goroutines="+label, func(b *testing.B) {
+		for _, goroutines := range []int{1, 64} {
+			b.Run(fmt.Sprintf("%s/goroutines=%d", name, goroutines), func(b *testing.B) {
 				work := make(chan struct{}, goroutines)
 				done := make(chan error, goroutines)
 				for range goroutines {

@@ -204,7 +204,7 @@ func (c *client) get(ctx context.Context, keys []store.Key) (store.Snapshot, err
 
 func (c *client) commit(ctx context.Context, b store.Batch) (store.Result, error) {
 	a, sent, err := c.do(ctx, request{Kind: kindCommit, Batch: b})
-	if err != nil && err == ctx.Err() && sent {
+	if sent && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
 		err = fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}
 	return a.Result, err

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -38,29 +39,41 @@ func help(what, path string) error {
 		return err
 	}
 	fmt.Println("ready")
-	switch what {
-	case "hold":
-		_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
-	case "write": // says what was acknowledged, until it is killed
-		for i := 0; ; i++ {
-			_, err := s.Commit(context.Background(), store.Batch{
-				Put:    []store.Put{{Key: store.Key(fmt.Sprint("doc/", i)), Value: fmt.Append(nil, i)}},
-				Insert: []store.Insert{{Index: "index/all", Member: fmt.Sprint(i), Score: float64(i)}},
-				Append: []store.Append{{Log: "log/all", Value: fmt.Append(nil, i)}},
-			})
-			if err != nil {
-				return err
-			}
-			fmt.Println(i)
+	if what == "write" {
+		return write(s)
+	}
+	for next := bufio.NewScanner(os.Stdin); next.Scan(); fmt.Println("ready") { // another path to hold instead
+		if err := s.Close(); err != nil {
+			return err
+		}
+		if s, err = Open(context.Background(), Config{Path: next.Text(), NoSync: true}); err != nil {
+			return err
 		}
 	}
 	return s.Close()
 }
 
+// write commits and says what was acknowledged, until the process is killed.
+func write(s *Store) error {
+	for i := 0; ; i++ {
+		_, err := s.Commit(context.Background(), store.Batch{
+			Put:    []store.Put{{Key: store.Key(fmt.Sprint("doc/", i)), Value: fmt.Append(nil, i)}},
+			Insert: []store.Insert{{Index: "index/all", Member: fmt.Sprint(i), Score: float64(i)}},
+			Append: []store.Append{{Log: "log/all", Value: fmt.Append(nil, i)}},
+		})
+		if err != nil {
+			return err
+		}
+		fmt.Println(i)
+	}
+}
+
 // process is another process that has the store open.
 type process struct {
 	*exec.Cmd
+	in    io.Writer
 	lines *bufio.Scanner
+	dead  bool
 }
 
 func start(t *testing.T, what, path string) *process {
@@ -80,15 +93,30 @@ func start(t *testing.T, what, path string) *process {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = in.Close(); p.kill() })
-	p.lines = bufio.NewScanner(out)
+	p.in, p.lines = in, bufio.NewScanner(out)
+	p.ready(t)
+	return p
+}
+
+func (p *process) ready(t *testing.T) {
+	t.Helper()
 	if !p.lines.Scan() || p.lines.Text() != "ready" {
 		t.Fatalf("the other process says %q", p.lines.Text())
 	}
-	return p
+}
+
+// hold makes it hold another file instead.
+func (p *process) hold(t *testing.T, path string) {
+	t.Helper()
+	if _, err := fmt.Fprintln(p.in, path); err != nil {
+		t.Fatal(err)
+	}
+	p.ready(t)
 }
 
 // kill ends it at once; a second time does nothing.
 func (p *process) kill() {
+	p.dead = true
 	_ = p.Process.Signal(syscall.SIGCONT)
 	_ = p.Process.Kill()
 	_ = p.Wait()

@@ -106,13 +106,10 @@ func (s *Store) Commit(ctx context.Context, b store.Batch) (store.Result, error)
 		}
 		return result, err
 	})
-	switch {
-	case err == nil:
-		return result, nil
-	case sent && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrFenced) && !errors.Is(err, store.ErrUnknown):
+	if sent && err != nil && !errors.Is(err, store.ErrConflict) && !errors.Is(err, store.ErrFenced) && !errors.Is(err, store.ErrUnknown) {
 		err = fmt.Errorf("commit batch: %w: %w", store.ErrUnknown, err)
 	}
-	return store.Result{}, err
+	return result, err
 }
 
 // Subscribe implements store.Store.

@@ -147,9 +147,9 @@ func (s *server) talk(conn *net.UnixConn) {
 	}
 }
 
-// handle answers one request.
-func (s *server) handle(ctx context.Context, l *link, q request) error {
-	ctx, cancel := context.WithTimeout(ctx, q.Timeout)
+// handle answers one request. An error ends the connection.
+func (s *server) handle(connected context.Context, l *link, q request) error {
+	ctx, cancel := context.WithTimeout(connected, q.Timeout)
 	defer cancel()
 	a := answer{ID: q.ID}
 	var err error
@@ -166,6 +166,9 @@ func (s *server) handle(ctx context.Context, l *link, q request) error {
 		a.Records, err = s.engine.Read(ctx, q.Log, q.From, q.Limit)
 	default:
 		err = fmt.Errorf("request of unknown kind %d", q.Kind)
+	}
+	if connected.Err() != nil { // the client asks the next holder
+		return connected.Err()
 	}
 	if err != nil {
 		return l.send(answer{ID: q.ID, Code: codeOf(err), Text: err.Error()})

@@ -16,7 +16,8 @@ import (
 )
 
 // Both ends begin with the preamble, whose last byte is the version of all that follows: frames of a length (4 bytes, big-endian) and a
-// gob-encoded request or answer, one gob stream a direction.
+// gob-encoded request or answer, one gob stream a direction. The version rises with every change of their types, for gob silently leaves
+// out a field that the other end does not know.
 var preamble = [8]byte{'p', 'a', 'r', 'a', 's', 't', 'o', 1}
 
 const (
@@ -77,17 +78,15 @@ const (
 	codeTooLarge
 	codeClosed
 	codeDeadline
-	codeCancelled
 )
 
 var codes = map[code]error{
-	codeConflict:  store.ErrConflict,
-	codeFenced:    store.ErrFenced,
-	codeUnknown:   store.ErrUnknown,
-	codeTooLarge:  store.ErrTooLarge,
-	codeClosed:    store.ErrClosed,
-	codeDeadline:  context.DeadlineExceeded,
-	codeCancelled: context.Canceled,
+	codeConflict: store.ErrConflict,
+	codeFenced:   store.ErrFenced,
+	codeUnknown:  store.ErrUnknown,
+	codeTooLarge: store.ErrTooLarge,
+	codeClosed:   store.ErrClosed,
+	codeDeadline: context.DeadlineExceeded,
 }
 
 func codeOf(err error) code {
@@ -147,9 +146,13 @@ func greet(conn *net.UnixConn) (*link, error) {
 	if err := conn.SetDeadline(time.Time{}); err != nil {
 		return nil, err
 	}
+	return newLink(conn), nil
+}
+
+func newLink(conn net.Conn) *link {
 	l := &link{conn: conn}
 	l.decoder, l.encoder = gob.NewDecoder(&l.frame), gob.NewEncoder(&l.out)
-	return l, nil
+	return l
 }
 
 var errVersion = errors.New("the process that holds the file is of another version: use the same version for both")
@@ -192,6 +195,7 @@ func (l *link) receive(v any) error {
 		l.frame = bytes.Buffer{}
 	}
 	l.frame.Reset()
+	l.frame.Grow(int(min(length, maxPart)))
 	if _, err := io.CopyN(&l.frame, l.conn, int64(length)); err != nil {
 		return err
 	}

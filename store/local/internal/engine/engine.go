@@ -24,9 +24,9 @@ var ErrLocked = errors.New("held by another process")
 // Config says what an Engine works with. All fields but NoSync are needed.
 type Config struct {
 	Path   string
-	NoSync bool             // do not wait for the disk: for tests
-	Now    func() time.Time // the wall clock
-	Ring   func([]store.Notify)
+	NoSync bool                 // do not wait for the disk: for tests
+	Now    func() time.Time     // the wall clock
+	Ring   func([]store.Notify) // told the bells of each applied batch, by the writer: it must not wait
 	Logger *slog.Logger
 }
 

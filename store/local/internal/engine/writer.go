@@ -116,13 +116,13 @@ func (e *Engine) write() {
 // group takes what is queued behind the first request, without waiting for more.
 func (e *Engine) group(r *request) []*request {
 	var group []*request
-	bytes := 0
+	total := 0
 	for {
 		if r.state.CompareAndSwap(waiting, taken) {
 			group = append(group, r)
-			bytes += size(&r.batch)
+			total += size(&r.batch)
 		}
-		if len(group) == queueLength || bytes > groupBytes {
+		if len(group) == queueLength || total > groupBytes {
 			return group
 		}
 		select {
