@@ -71,10 +71,12 @@ func (l *lines) Read(p []byte) (int, error) {
 func (l *lines) next() {
 	line, err := l.line()
 	l.err = err
+	if err == nil {
+		l.w.alive() // an empty line too: some servers send them while they think
+	}
 	if len(line) == 0 {
 		return
 	}
-	l.w.alive()
 	if !l.began {
 		l.began = true
 		switch line[0] {
@@ -128,7 +130,6 @@ func (l *lines) whole(first []byte) {
 		l.err = away("sent a reply that is not whole JSON", ErrCut)
 		return
 	}
-	l.began = true
 	l.src = bufio.NewReader(bytes.NewReader(append([]byte("data: "), one.Bytes()...)))
 	l.err = nil
 	if one.Bytes()[0] == '[' { // only errors come as lists
