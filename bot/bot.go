@@ -182,6 +182,7 @@ var _ scheduler.Courier = (*delivery.Courier)(nil)
 type reply struct {
 	adapter  core.Adapter
 	messages []core.Message
+	done     chan<- struct{} // closed when everything before it was sent; for Flush
 }
 
 // maxReplies bounds the answers that wait to be sent; whoever adds one more waits.

@@ -34,6 +34,9 @@ func (d *Desk) Run(ctx context.Context) error {
 		case <-ctx.Done():
 			return nil
 		case r := <-d.replies:
+			if r.done != nil {
+				close(r.done)
+			}
 			for _, m := range r.messages {
 				if err := send(ctx, r.adapter, m); err != nil {
 					d.cfg.Logger.Warn("cannot answer", "place", m.Place.Key(), "error", err)
@@ -41,6 +44,22 @@ func (d *Desk) Run(ctx context.Context) error {
 				}
 			}
 		}
+	}
+}
+
+// Flush waits until the answers that were given so far are sent, at most limit.
+func (d *Desk) Flush(limit time.Duration) {
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	done := make(chan struct{})
+	select {
+	case d.replies <- reply{done: done}:
+	case <-t.C:
+		return
+	}
+	select {
+	case <-done:
+	case <-t.C:
 	}
 }
 

@@ -139,3 +139,12 @@ func fence(s string) string {
 	}
 	return mark + "\n" + s + "\n" + mark + "\n"
 }
+
+// Greeting is the first line of a terminal.
+func Greeting(demo bool, workspace string) string {
+	text := "paragents: write what is to be done in workspace " + workspace + "; /help shows the commands, /quit leaves."
+	if demo {
+		text += "\nThe built-in demo model answers. It understands: list files, read FILE, search WORD, write TEXT to FILE, run COMMAND.\nTo connect a real one set llm.base_url, llm.model and OPENAI_API_KEY; see the README."
+	}
+	return text
+}

@@ -33,6 +33,9 @@ type judged struct {
 	confirm  bool
 }
 
+// confirm are the rules whose calls a person has to press twice for: what they do cannot be taken back.
+var confirm = []string{"Bash(git push --force:*)", "Bash(rm -r:*)"}
+
 // policy compiles the rules that hold now: the operator's, the workspace's, what people stored, and the session's mode.
 func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 	session, workspace, err := t.run.Rules(ctx)
@@ -40,7 +43,7 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 		return nil, err
 	}
 	managed := t.a.cfg.Managed
-	managed.Name = "managed"
+	managed.Name, managed.Confirm = "managed", confirm
 	operator := t.ws.Rules
 	operator.Name = "workspace"
 	layers := []policy.Layer{managed, operator, stored("workspace (stored)", workspace), stored("session", session)}
@@ -50,6 +53,9 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 	p, errs := policy.Compile(layers, policy.Options{BuiltIns: true, ReadDefault: true, Protected: t.a.cfg.Protected})
 	for _, err := range errs {
 		t.logger.Warn("a rule cannot be read; its layer's allow rules do not count", "error", err)
+	}
+	t.env.Readable = func(path string) bool {
+		return p.Judge(policy.Call{Tool: "Read", Input: path}, t.world).Decision == policy.Allow
 	}
 	return p, nil
 }
@@ -96,6 +102,11 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 	}
 	if !offerable {
 		j.offers = nil
+	}
+	for i, path := range j.writes {
+		if rel, ok := strings.CutPrefix(path, t.ws.Dir+"/"); ok {
+			j.writes[i] = rel
+		}
 	}
 	slices.Sort(j.writes)
 	j.writes = slices.Compact(j.writes)

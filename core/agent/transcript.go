@@ -253,7 +253,7 @@ func messages(system string, records []core.Record, short map[core.CallID]bool) 
 				if short[c.ID] {
 					text = shorten(text)
 				}
-				out = append(out, llm.Message{Role: llm.ToolReply, CallID: c.ID, Content: text})
+				out = append(out, llm.Message{Role: llm.ToolReply, CallID: string(c.ID), Content: text})
 			}
 		}
 	}

@@ -180,3 +180,27 @@ func (s *Scheduler) StoredRules(ctx context.Context, key store.Key) (Rules, erro
 	r, _, err := state.Get[Rules](ctx, s.store, key)
 	return r.Value, err
 }
+
+// Busy reports whether a session of a person's has something to run, to be sent, or in a replica's hands. Prompts that wait for people do not count.
+func (s *Scheduler) Busy(ctx context.Context, who core.Person) (bool, error) {
+	mine := map[string]bool{}
+	page, err := s.store.Scan(ctx, state.ByPerson(who), store.Range{Reverse: true})
+	if err != nil {
+		return false, err
+	}
+	for _, e := range page.Entries {
+		mine[e.Member] = true
+	}
+	for _, index := range []store.Index{state.Ready, state.Running} {
+		page, err := s.store.Scan(ctx, index, store.Range{})
+		if err != nil {
+			return false, err
+		}
+		for _, e := range page.Entries {
+			if mine[e.Member] {
+				return true, nil
+			}
+		}
+	}
+	return false, nil
+}

@@ -89,6 +89,7 @@ func (s *Scheduler) heartbeat(ctx context.Context) {
 		}
 		s.log.Error("lost the lease; dropping all runs", "replica", s.ID())
 		s.drop(errLost)
+		s.cfg.Lost()
 		if s.enlist(ctx) != nil {
 			return
 		}

@@ -53,6 +53,8 @@ type Config struct {
 	Reaches func(core.Place) bool
 	// Beat is called at every renewal of the lease with the time at which it was sent, and must not block: commands that were started live from it.
 	Beat func(sent time.Time)
+	// Lost is called when the lease was lost, before a new one is taken: everything that lives from the old one must end.
+	Lost func()
 	// Progress gets what a run says while it goes on. It must not block. May be nil.
 	Progress func(core.Letter)
 	// Host and Version describe this replica to people.
@@ -83,6 +85,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Beat == nil {
 		c.Beat = func(time.Time) {}
+	}
+	if c.Lost == nil {
+		c.Lost = func() {}
 	}
 	if c.Progress == nil {
 		c.Progress = func(core.Letter) {}

@@ -1,0 +1,301 @@
+// Package app puts Paragents together from the configuration: store, agent, scheduler, bot and adapters. It decides nothing else.
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"paragents/bot"
+	"paragents/cmd/paragents/config"
+	"paragents/core"
+	"paragents/core/access"
+	"paragents/core/agent"
+	"paragents/core/llm"
+	"paragents/core/llm/demo"
+	"paragents/core/llm/openai"
+	"paragents/core/policy"
+	"paragents/core/sandbox"
+	"paragents/core/scheduler"
+	"paragents/core/tool"
+	"paragents/core/tool/command"
+	"paragents/core/tool/file"
+	"paragents/store"
+	"paragents/store/local"
+	"paragents/store/redis"
+)
+
+// Setup is what every subcommand is given.
+type Setup struct {
+	ConfigPath string
+	Version    string
+	Stderr     io.Writer
+	Level      slog.Level
+	JSON       bool // log lines as JSON
+}
+
+// Load reads the configuration and prints its warnings.
+func (s *Setup) Load() (*config.Config, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return nil, err
+	}
+	userDir, err := os.UserConfigDir()
+	if err != nil {
+		userDir = "" // no home: no configuration there
+	}
+	cfg, warnings, err := config.Load(config.Options{Path: s.ConfigPath, Dir: dir, Environ: os.Environ(), UserConfigDir: userDir,
+		Confirmed: confirmed, CheckRule: func(rule string) error { _, err := policy.ParseRule(rule); return err }})
+	for _, w := range warnings {
+		if w.Key == "llm" && !s.JSON { // the demo model says itself that it is one
+			continue
+		}
+		fmt.Fprintln(s.Stderr, "paragents: warning:", w)
+	}
+	return cfg, err
+}
+
+// Logger writes to Stderr: JSON lines for a service, short lines for a person.
+func (s *Setup) Logger() *slog.Logger {
+	opts := &slog.HandlerOptions{Level: s.Level}
+	if s.JSON {
+		return slog.New(slog.NewJSONHandler(s.Stderr, opts))
+	}
+	return slog.New(slog.NewTextHandler(s.Stderr, opts))
+}
+
+// Store opens the configured store.
+func (s *Setup) Store(ctx context.Context, cfg *config.Config, log *slog.Logger) (store.Store, string, error) {
+	address := cfg.Store.Address()
+	path, isFile := strings.CutPrefix(address, "file:")
+	if address != "" && !isFile {
+		st, err := redis.Open(ctx, redis.Config{URL: address, SentinelUsername: cfg.Store.SentinelUsername, SentinelPassword: cfg.Store.SentinelPassword.Reveal(),
+			Prefix: cfg.Store.Prefix, MinReplicas: cfg.Store.MinReplicas, Logger: log})
+		if err != nil {
+			return nil, "", err
+		}
+		for _, w := range st.Warnings(ctx) {
+			fmt.Fprintln(s.Stderr, "paragents: warning:", w)
+		}
+		return st, "", nil
+	}
+	if !isFile {
+		var err error
+		if path, err = local.DefaultPath(cfg.Path()); err != nil {
+			return nil, "", err
+		}
+	}
+	st, err := local.Open(ctx, local.Config{Path: strings.TrimPrefix(path, "//"), Logger: log})
+	if err != nil {
+		return nil, "", err
+	}
+	return st, path, nil
+}
+
+// App is everything together.
+type App struct {
+	Config    *config.Config
+	Store     store.Store
+	Scheduler *scheduler.Scheduler
+	Screen    *bot.Screen
+	Desk      *bot.Desk
+	Adapters  []core.Adapter
+	Log       *slog.Logger
+	sandbox   *sandbox.Runner
+}
+
+// Options say how the parts are put together for one subcommand.
+type Options struct {
+	Adapters []core.Adapter
+	Reaches  func(core.Place) bool
+	// Admins are people who are admins whatever the configuration says: whoever has the machine's files has that.
+	Admins []core.Person
+	// Courier and Progress replace the screen's, for runs that have no place.
+	Courier  scheduler.Courier
+	Progress func(core.Letter)
+}
+
+// New puts the parts together around an open store. path is the state file, if there is one.
+func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.Logger, o Options) (*App, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	model, isDemo, err := newModel(cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	spaces, shown, err := workspaces(cfg)
+	if err != nil {
+		return nil, err
+	}
+	home, err := os.UserHomeDir()
+	if err != nil {
+		home = "/"
+	}
+	protected := append(slices.Clone(cfg.Files()), cfg.Path())
+	if path != "" {
+		protected = append(protected, filepath.Dir(path))
+	}
+	commands := cfg.Limits.MaxCommands
+	if commands == 0 {
+		commands = 2 * runtime.NumCPU()
+	}
+	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Log: log})
+	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
+		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected, Sandbox: runner, Home: home, MaxCommands: commands,
+		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt)}, Logger: log})
+	grants := grants(cfg)
+	for _, p := range o.Admins {
+		grants.Everywhere[p] = access.Admin
+	}
+	screen, desk := bot.New(bot.Config{Store: st, Adapters: o.Adapters, Access: access.Access{Configured: grants, ApproveOwn: cfg.Approvals.ApproveOwn},
+		Workspaces: shown, At: at(cfg), Demo: isDemo, Logger: log})
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	sc := scheduler.Config{Store: st, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
+		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, Expire: cfg.Approvals.Expire, Serves: serves(spaces), Reaches: o.Reaches,
+		Beat: runner.Beat, Lost: runner.KillAll, Host: host, Version: s.Version, Logger: log}
+	if sc.Courier == nil {
+		sc.Courier, sc.Progress = screen.Courier(), screen.Progress
+	}
+	a := &App{Config: cfg, Store: st, Scheduler: scheduler.New(sc), Screen: screen, Desk: desk, Adapters: o.Adapters, Log: log, sandbox: runner}
+	desk.Serve(a.Scheduler)
+	return a, nil
+}
+
+// Close ends what is left of the commands.
+func (a *App) Close() { a.sandbox.KillAll() }
+
+// Tools are all tools there are; a workspace's capabilities say which are offered.
+func Tools() []tool.Tool { return append(file.Tools(), command.Tools()...) }
+
+// newModel makes the configured model.
+func newModel(cfg *config.Config, log *slog.Logger) (m llm.Model, isDemo bool, err error) {
+	if cfg.LLM.Provider == "demo" {
+		return demo.New(), true, nil
+	}
+	providers := []openai.Provider{{BaseURL: cfg.LLM.BaseURL.Reveal(), APIKey: cfg.LLM.APIKey.Reveal(), Model: cfg.LLM.Model}}
+	for _, f := range cfg.LLM.Fallbacks {
+		providers = append(providers, openai.Provider{BaseURL: f.BaseURL.Reveal(), APIKey: f.APIKey.Reveal(), Model: f.Model})
+	}
+	m, err = openai.New(openai.Config{Providers: providers, Logger: log})
+	return m, false, err
+}
+
+// workspaces are the configured directories, for the agent and for people.
+func workspaces(cfg *config.Config) ([]agent.Workspace, []bot.Workspace, error) {
+	var spaces []agent.Workspace
+	var shown []bot.Workspace
+	for _, w := range cfg.Workspaces {
+		dir, err := filepath.Abs(w.Path)
+		if err == nil {
+			dir, err = filepath.EvalSymlinks(dir)
+		}
+		if err != nil {
+			return nil, nil, fmt.Errorf("workspace %s: %w; make the directory, or correct its path", w.Name, err)
+		}
+		caps := map[string]bool{"filesystem": w.Capabilities.Filesystem, "shell": w.Capabilities.Shell}
+		var names []string
+		for name, on := range caps {
+			if on {
+				names = append(names, name)
+			}
+		}
+		slices.Sort(names)
+		spaces = append(spaces, agent.Workspace{Name: w.Name, Dir: dir, Capabilities: caps,
+			Rules: policy.Layer{Name: "workspace", Deny: w.Rules.Deny, Ask: w.Rules.Ask, Allow: w.Rules.Allow}})
+		shown = append(shown, bot.Workspace{Name: w.Name, Dir: dir, Capabilities: names, Deny: append(slices.Clone(cfg.Rules.Deny), w.Rules.Deny...),
+			Ask: append(slices.Clone(cfg.Rules.Ask), w.Rules.Ask...), Allow: append(slices.Clone(cfg.Rules.Allow), w.Rules.Allow...), Busy: w.Busy})
+	}
+	return spaces, shown, nil
+}
+
+func serves(spaces []agent.Workspace) func(string) bool {
+	return func(name string) bool {
+		return slices.ContainsFunc(spaces, func(w agent.Workspace) bool { return w.Name == name })
+	}
+}
+
+// grants are the configured roles.
+func grants(cfg *config.Config) access.Grants {
+	roles := func(viewers, operators, approvers, admins []core.Person) access.Roles {
+		r := access.Roles{}
+		for role, people := range map[access.Role][]core.Person{access.Viewer: viewers, access.Operator: operators, access.Approver: approvers, access.Admin: admins} {
+			for _, p := range people {
+				r[p] = max(r[p], role)
+			}
+		}
+		return r
+	}
+	c := cfg.Access
+	g := access.Grants{Everywhere: roles(c.Viewers, c.Operators, c.Approvers, c.Admins), Places: map[string]access.Roles{}}
+	for key, p := range c.Places {
+		if place, err := config.ParsePlace(key); err == nil { // checked when it was loaded
+			g.Places[access.PlaceKey(place)] = roles(p.Viewers, p.Operators, p.Approvers, p.Admins)
+		}
+	}
+	return g
+}
+
+// at says what the configuration has for a place.
+func at(cfg *config.Config) func(core.Place) (string, string) {
+	places := map[string]config.PlaceAccess{}
+	for key, p := range cfg.Access.Places {
+		if place, err := config.ParsePlace(key); err == nil {
+			places[access.PlaceKey(place)] = p
+		}
+	}
+	return func(p core.Place) (string, string) {
+		c := places[access.PlaceKey(p)]
+		return c.Workspace, c.ThreadReplies
+	}
+}
+
+// Me is the person at this terminal: user@host.
+func Me() core.Person {
+	name := os.Getenv("USER")
+	if u, err := user.Current(); err == nil {
+		name = u.Username
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		host = "localhost"
+	}
+	if name == "" {
+		name = "somebody"
+	}
+	return core.Person("terminal:" + name + "@" + host)
+}
+
+// Settle waits until no session of a person's has anything to run or to say, at most limit.
+func (a *App) Settle(ctx context.Context, who core.Person, limit time.Duration) error {
+	end := time.After(limit)
+	for {
+		busy, err := a.Scheduler.Busy(ctx, who)
+		if ctx.Err() != nil {
+			return nil
+		}
+		if err == nil && !busy {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-end:
+			return errors.Join(err, fmt.Errorf("still at work after %s; it goes on when the terminal is started again", limit))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"time"
+
+	"paragents/cmd/paragents/config"
+	"paragents/core"
+	"paragents/core/llm"
+	"paragents/core/policy"
+	"paragents/core/state"
+)
+
+// Doctor checks everything that Paragents needs, and prints a line for each thing; false: something is wrong.
+func (s *Setup) Doctor(ctx context.Context, out io.Writer) bool {
+	fine := true
+	say := func(what string, err error, detail string) {
+		switch {
+		case err != nil:
+			fine = false
+			fmt.Fprintf(out, "✗ %s: %v\n", what, err)
+		default:
+			fmt.Fprintf(out, "✓ %s%s\n", what, detail)
+		}
+	}
+	cfg, err := s.Load()
+	say("configuration", err, "")
+	if err != nil {
+		return false
+	}
+	for _, tool := range []string{"bash", "git"} {
+		path, err := exec.LookPath(tool)
+		if err != nil {
+			err = fmt.Errorf("not found on PATH; install %s", tool)
+		}
+		say(tool, err, " at "+path)
+	}
+	for _, w := range cfg.Workspaces {
+		_, err := os.ReadDir(w.Path)
+		say("workspace "+w.Name, err, " at "+w.Path)
+	}
+	try, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	st, _, err := s.Store(try, cfg, s.Logger())
+	if err == nil {
+		_, err = st.Get(try, state.AccessKey)
+		defer st.Close()
+	}
+	say("store", err, "")
+	model, isDemo, err := newModel(cfg, s.Logger())
+	switch {
+	case err != nil:
+		say("model", err, "")
+	case isDemo:
+		say("model", nil, ": the built-in demo model; set llm.base_url, llm.model and llm.api_key for a real one")
+	default:
+		_, err = model.Complete(try, llm.Request{Messages: []llm.Message{{Role: llm.User, Content: "Answer with the word ok."}}}, llm.Progress{})
+		say("model "+cfg.LLM.Model, err, "")
+	}
+	adapters, err := Platforms(cfg, s.Logger())
+	say("platforms", err, fmt.Sprintf(": %d configured", len(adapters)))
+	for _, ad := range adapters {
+		if c, ok := ad.(core.Checker); ok {
+			say(ad.Capabilities().Platform, c.Check(try), "")
+		}
+	}
+	return fine
+}
+
+// Judge asks the rules of the configuration about a call in a workspace.
+func Judge(cfg *config.Config, workspace string, call policy.Call) (policy.Verdict, error) {
+	spaces, _, err := workspaces(cfg)
+	if err != nil {
+		return policy.Verdict{}, err
+	}
+	for _, w := range spaces {
+		if workspace != "" && w.Name != workspace {
+			continue
+		}
+		home, err := os.UserHomeDir()
+		if err != nil {
+			home = "/"
+		}
+		p, errs := policy.Compile([]policy.Layer{{Name: "managed", Deny: cfg.Rules.Deny, Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, w.Rules},
+			policy.Options{BuiltIns: true, ReadDefault: true, Protected: append(cfg.Files(), cfg.Path())})
+		if len(errs) > 0 {
+			return policy.Verdict{}, errs[0]
+		}
+		return p.Judge(call, policy.NewOSWorld(w.Dir, home)), nil
+	}
+	return policy.Verdict{}, fmt.Errorf("there is no workspace %q", workspace)
+}

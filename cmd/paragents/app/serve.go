@@ -1,0 +1,57 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"paragents/core"
+)
+
+// flushLimit is how long the last answers may take to be sent.
+const flushLimit = 2 * time.Second
+
+// Run works until the context ends: the scheduler, the screen, the desk, and every adapter that duty names one for. An adapter without a duty runs here, whatever other
+// replicas do; when its Receive ends, everything does, and left is called first.
+func (a *App) Run(ctx context.Context, duty func(core.Adapter) string, left func()) error {
+	g, ctx := errgroup.WithContext(ctx)
+	// The screen and the desk outlive the work, so that what was decided last is still said.
+	out, done := context.WithCancel(context.WithoutCancel(ctx))
+	defer done()
+	var speaking errgroup.Group
+	speaking.Go(func() error { return a.Screen.Run(out) })
+	speaking.Go(func() error { return a.Desk.Run(out) })
+	g.Go(func() error { return a.Scheduler.Run(ctx) })
+	for _, ad := range a.Adapters {
+		g.Go(func() error {
+			name := duty(ad)
+			if name == "" {
+				err := a.receive(ctx, ad)
+				a.Desk.Flush(flushLimit)
+				left()
+				return err
+			}
+			a.Scheduler.Do(ctx, name, func(ctx context.Context) error { return a.receive(ctx, ad) })
+			return nil
+		})
+	}
+	err := g.Wait()
+	a.Desk.Flush(flushLimit)
+	done()
+	return errors.Join(err, speaking.Wait())
+}
+
+// receive takes a platform's events from where the store has it.
+func (a *App) receive(ctx context.Context, ad core.Adapter) error {
+	platform := ad.Capabilities().Platform
+	cursor, err := a.Desk.CursorAt(ctx, platform)
+	if err != nil {
+		return fmt.Errorf("read cursor of %s: %w", platform, err)
+	}
+	return ad.Receive(ctx, cursor, func(ctx context.Context, events []core.Inbound, cursor []byte) error {
+		return a.Desk.Accept(ctx, ad, events, cursor)
+	})
+}

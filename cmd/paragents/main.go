@@ -1,0 +1,108 @@
+// Paragents runs many AI-agent sessions at once, driven from chats and terminals, and never does a risky thing without a person's yes.
+//
+// Each subcommand has a file here; what it puts together lies in package app.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/alecthomas/kong"
+
+	"paragents/cmd/paragents/app"
+	"paragents/cmd/paragents/config"
+	"paragents/core/sandbox"
+)
+
+// version is set by the linker.
+var version = "dev"
+
+// cli is the command line.
+type cli struct {
+	Config   string `help:"Configuration file. Default: PARAGENTS_CONFIG, or paragents.yaml in the user's configuration folder." placeholder:"FILE" type:"path"`
+	LogLevel string `help:"debug, info, warn or error." enum:"debug,info,warn,error" default:"warn"`
+
+	Chat      chatCmd      `cmd:"" default:"withargs" help:"Talk to agents in this terminal."`
+	Serve     serveCmd     `cmd:"" help:"Run every configured platform."`
+	Exec      execCmd      `cmd:"" help:"Run one prompt and print its answer."`
+	Sessions  sessionsCmd  `cmd:"" help:"Show the sessions."`
+	Approvals approvalsCmd `cmd:"" help:"Show what waits for an answer."`
+	Approve   approveCmd   `cmd:"" help:"Let an action run."`
+	Deny      denyCmd      `cmd:"" help:"Do not let an action run."`
+	Audit     auditCmd     `cmd:"" help:"Show the last decisions, as JSON lines."`
+	Replicas  replicasCmd  `cmd:"" help:"Show the running processes."`
+	Trace     traceCmd     `cmd:"" help:"Show everything about a session, prompt or approval, as JSON lines."`
+	Policy    policyCmd    `cmd:"" help:"Ask what the rules say about a call, or test them against a table."`
+	Pair      pairCmd      `cmd:"" help:"Let the person with a pairing code in."`
+	Conf      confCmd      `cmd:"" name:"config" help:"Check, show or describe the configuration."`
+	Doctor    doctorCmd    `cmd:"" help:"Check everything that Paragents needs."`
+	Version   versionCmd   `cmd:"" help:"Print the version."`
+}
+
+// exit ends the process with a status after everything was closed.
+type exit int
+
+func (e exit) Error() string { return fmt.Sprintf("exit status %d", int(e)) }
+
+func main() {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.ChildArg {
+		os.Exit(sandbox.Child(os.Args[2:], os.Stderr))
+	}
+	os.Exit(run(os.Args[1:]))
+}
+
+func run(args []string) int {
+	if err := sandbox.Harden(); err != nil {
+		fmt.Fprintf(os.Stderr, "paragents: warning: other processes of this user may read this one's memory: %v\n", err)
+	}
+	var c cli
+	parser, err := kong.New(&c, kong.Name("paragents"), kong.Description("Agents in chats: parallel sessions, approvals that hold, nothing lost."), kong.UsageOnError())
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "paragents:", err)
+		return 2
+	}
+	ctx, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "paragents:", err)
+		return 2
+	}
+	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	setup := &app.Setup{ConfigPath: c.Config, Version: version, Stderr: os.Stderr, Level: level(c.LogLevel), JSON: ctx.Command() == "serve"}
+	ctx.BindTo(stop, (*context.Context)(nil))
+	err = ctx.Run(setup)
+	var status exit
+	var problems config.Problems
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &status):
+		return int(status)
+	case errors.As(err, &problems):
+		fmt.Fprintln(os.Stderr, err)
+		return 2
+	}
+	fmt.Fprintln(os.Stderr, "paragents:", err)
+	return 1
+}
+
+func level(name string) slog.Level {
+	var l slog.Level
+	if err := l.UnmarshalText([]byte(name)); err != nil { // kong admits only names that parse
+		return slog.LevelWarn
+	}
+	return l
+}
+
+type versionCmd struct{}
+
+// Run prints the version.
+func (versionCmd) Run() error {
+	fmt.Println("paragents", version)
+	return nil
+}

@@ -1,0 +1,96 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// Duty is the document of something that only one replica may do at a time. It holds as long as its replica's heartbeat does.
+type Duty struct {
+	Replica core.ReplicaID `json:"replica"`
+	Since   time.Time      `json:"since"`
+}
+
+// Do does a duty whenever this replica has it, until the context ends: the lease is taken when its holder is dead or gave it up, do is called with a context that
+// ends when the lease is lost, and after do returned the lease is given up. do is called again a second after it failed.
+func (s *Scheduler) Do(ctx context.Context, name string, do func(ctx context.Context) error) {
+	for ctx.Err() == nil {
+		id, version, err := s.take(ctx, name)
+		if err == nil && version != 0 {
+			s.log.Info("took a duty", "duty", name, "replica", id)
+			s.work(ctx, name, id, version, do)
+		} else if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
+			s.log.Warn("cannot take a duty; trying again", "duty", name, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// take claims a duty that nobody alive has; version 0: somebody has it.
+func (s *Scheduler) take(ctx context.Context, name string) (core.ReplicaID, int64, error) {
+	id, _ := s.lease.get()
+	if !s.lease.alive(id) {
+		return "", 0, nil
+	}
+	key := state.DutyKey(name)
+	d, _, err := state.Get[Duty](ctx, s.store, key)
+	if err != nil {
+		return "", 0, err
+	}
+	b := &state.Batch{}
+	b.Durable = true
+	b.Expect(key, d.Version)
+	if d.Exists() {
+		r, _, err := state.Get[Replica](ctx, s.store, state.ReplicaKey(d.Value.Replica))
+		if err != nil || r.Exists() {
+			return "", 0, err
+		}
+		b.Expect(state.ReplicaKey(d.Value.Replica), 0)
+	}
+	b.Hold(key, Duty{Replica: id, Since: s.clock.Now()}, string(id), 0)
+	res, err := b.Commit(ctx, s.store)
+	return id, res.Version, err
+}
+
+// work does the duty and gives it up.
+func (s *Scheduler) work(ctx context.Context, name string, id core.ReplicaID, version int64, do func(context.Context) error) {
+	duty, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		t := time.NewTicker(s.cfg.Lease / 30)
+		defer t.Stop()
+		for {
+			select {
+			case <-duty.Done():
+				return
+			case <-t.C:
+				if !s.lease.alive(id) {
+					cancel()
+				}
+			}
+		}
+	}()
+	if err := do(duty); err != nil && ctx.Err() == nil {
+		s.log.Error("a duty failed; beginning again", "duty", name, "error", err)
+	}
+	cancel()
+	<-watched
+	after, stop := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
+	defer stop()
+	var b state.Batch
+	b.Fence = &store.Fence{Key: state.DutyKey(name), Version: version, Holder: string(id)}
+	b.Delete = []store.Key{state.DutyKey(name)}
+	if _, err := b.Commit(after, s.store); err != nil {
+		s.log.Info("could not give a duty up; it runs out with the lease", "duty", name, "error", err)
+	}
+}
