@@ -62,15 +62,14 @@ func (s *Store) Commit(ctx context.Context, b store.Batch) (store.Result, error)
 	}
 	f := &flight{keep: strconv.FormatInt(keep.Milliseconds(), 10)}
 	names, args := s.encode(b, f)
-	var reply []any
-	err := s.call(ctx, func(ctx context.Context) (err error) {
-		defer func() { f.land(err) }()
-		if b.Durable && s.minReplicas > 0 {
-			reply, err = s.evalDurable(ctx, script, f, names, args)
-		} else {
-			reply, err = s.eval(ctx, script, f, names, args)
-		}
-		return err
+	run := s.eval
+	if b.Durable && s.minReplicas > 0 {
+		run = s.evalDurable
+	}
+	reply, err := ask(ctx, s, func(ctx context.Context) ([]any, error) {
+		reply, err := run(ctx, script, f, names, args)
+		f.land(err)
+		return reply, err
 	})
 	switch {
 	case err == nil:
@@ -107,37 +106,34 @@ func (s *Store) evalDurable(ctx context.Context, script *redis.Script, f *flight
 	if err != nil {
 		return nil, err
 	}
-	send := func(run func(redis.Scripter) *redis.Cmd) (reply []any, replicas int64, err error) {
+	send := func(run func(redis.Scripter) *redis.Cmd) ([]any, error) {
 		patience := replicaWait
 		if deadline, ok := ctx.Deadline(); ok {
 			patience = min(patience, time.Until(deadline)/2)
 		}
 		pipe := node.Pipeline()
-		cmd := run(pipe)
+		script := run(pipe)
 		wait := pipe.Do(ctx, "wait", s.minReplicas, max(patience.Milliseconds(), 1))
-		_, pipeErr := pipe.Exec(ctx)
 		if s.mode == cluster {
 			s.trips.Add(1) // the nodes of a Cluster have no hooks
 		}
-		if reply, err = cmd.Slice(); err != nil {
-			return nil, 0, err
+		_, _ = pipe.Exec(ctx) // each command has its own error
+		reply, err := script.Slice()
+		if err != nil || !applied(reply) {
+			return reply, err
 		}
-		if pipeErr != nil {
-			return nil, 0, pipeErr
+		if replicas, err := wait.Int64(); err != nil || replicas < int64(s.minReplicas) {
+			return nil, fmt.Errorf("%w (%d of %d, %v)", NotReplicated, replicas, s.minReplicas, err)
 		}
-		replicas, err = wait.Int64()
-		return reply, replicas, err
+		return reply, nil
 	}
-	reply, replicas, err := send(func(p redis.Scripter) *redis.Cmd { return script.EvalSha(ctx, p, names, args...) })
+	reply, err := send(func(p redis.Scripter) *redis.Cmd { return script.EvalSha(ctx, p, names, args...) })
 	if redis.HasErrorPrefix(err, "NOSCRIPT") {
 		f.land(err)
-		reply, replicas, err = send(func(p redis.Scripter) *redis.Cmd { return script.Eval(ctx, p, names, args...) })
+		reply, err = send(func(p redis.Scripter) *redis.Cmd { return script.Eval(ctx, p, names, args...) })
 	}
 	if c, ok := s.client.(*redis.ClusterClient); ok && redis.HasErrorPrefix(err, "MOVED") {
 		c.ReloadState(ctx)
-	}
-	if err == nil && replicas < int64(s.minReplicas) && applied(reply) {
-		err = NotReplicated
 	}
 	return reply, err
 }
@@ -272,11 +268,11 @@ func (f *flight) MarshalBinary() ([]byte, error) {
 }
 
 // land notes how an attempt ended. It did nothing if it was never sent, or was sent once and the server refused it; a Cluster's client
-// sends it several times, and tells the last answer only.
+// sends it several times, and tells the last answer only. An answer may also come too late for the caller to see it.
 func (f *flight) land(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if err != nil && f.writes > 0 && (f.writes > 1 || !replied(err)) {
+	if f.writes > 1 || (f.writes == 1 && !replied(err)) {
 		f.unknown = true
 	}
 	f.writes = 0

@@ -3,7 +3,6 @@ package redis
 import (
 	"context"
 	"crypto/tls"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -76,6 +75,12 @@ type conn struct {
 	dialer *dialer
 }
 
+// checkedConn lets the pool see, before it uses an idle connection, that the server has closed it.
+type checkedConn struct {
+	*conn
+	syscall.Conn
+}
+
 func newDialer(t target, cfg Config) *dialer {
 	d := &dialer{raw: cfg.Dial, open: make(map[*conn]struct{})}
 	if d.raw == nil {
@@ -100,6 +105,9 @@ func (d *dialer) dial(ctx context.Context, network, addr string) (net.Conn, erro
 	d.open[c] = struct{}{}
 	d.mu.Unlock()
 	if d.tls == nil {
+		if s, ok := raw.(syscall.Conn); ok {
+			return checkedConn{c, s}, nil
+		}
 		return c, nil
 	}
 	settings := d.tls.Clone()
@@ -146,14 +154,6 @@ func (c *conn) Close() error {
 	delete(c.dialer.open, c)
 	c.dialer.mu.Unlock()
 	return c.Conn.Close()
-}
-
-// SyscallConn lets the pool see that an idle connection was closed by the server before it is used.
-func (c *conn) SyscallConn() (syscall.RawConn, error) {
-	if s, ok := c.Conn.(syscall.Conn); ok {
-		return s.SyscallConn()
-	}
-	return nil, errors.ErrUnsupported
 }
 
 // roundTrips counts what is sent through a client: a command or a pipeline is one.

@@ -25,6 +25,7 @@ func TestFlightKnowsWhatMayHaveBeenApplied(t *testing.T) {
 		{"lost, then not sent", []int{1, 0}, []error{io.EOF, io.EOF}, true},
 		{"lost, then refused", []int{1, 1}, []error{io.EOF, refused}, true},
 		{"sent to several nodes, the last refused", []int{2}, []error{refused}, true},
+		{"answered when the caller had gone", []int{1}, []error{nil}, true},
 		{"under way", []int{1}, nil, true},
 		{"refused, then under way", []int{1, 1}, []error{refused}, true},
 	} {

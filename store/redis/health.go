@@ -58,14 +58,12 @@ func (s *Store) Warnings(ctx context.Context) []string {
 
 // info reads sections of the server's INFO.
 func (s *Store) info(ctx context.Context, sections ...string) (map[string]string, error) {
-	var text string
-	err := s.call(ctx, func(ctx context.Context) error {
+	text, err := ask(ctx, s, func(ctx context.Context) (string, error) {
 		node, err := s.primary(ctx)
 		if err != nil {
-			return err
+			return "", err
 		}
-		text, err = node.Info(ctx, sections...).Result()
-		return err
+		return node.Info(ctx, sections...).Result()
 	})
 	fields := make(map[string]string)
 	for line := range strings.Lines(text) {
@@ -77,17 +75,15 @@ func (s *Store) info(ctx context.Context, sections ...string) (map[string]string
 }
 
 // setting reads one of the server's settings; many hosted servers do not allow that.
-func (s *Store) setting(ctx context.Context, name string) (value string, err error) {
-	err = s.call(ctx, func(ctx context.Context) error {
+func (s *Store) setting(ctx context.Context, name string) (string, error) {
+	settings, err := ask(ctx, s, func(ctx context.Context) (map[string]string, error) {
 		node, err := s.primary(ctx)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		settings, err := node.ConfigGet(ctx, name).Result()
-		value = settings[name]
-		return err
+		return node.ConfigGet(ctx, name).Result()
 	})
-	return value, err
+	return settings[name], err
 }
 
 // checkServer proves that the server answers, lets us in and is new enough.

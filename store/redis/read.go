@@ -29,10 +29,8 @@ func (s *Store) Get(ctx context.Context, keys ...store.Key) (store.Snapshot, err
 	for _, key := range keys {
 		names = append(names, s.keys.doc(key))
 	}
-	var reply []any
-	err := s.call(ctx, func(ctx context.Context) (err error) {
-		reply, err = s.scripts.get.RunRO(ctx, s.client, names).Slice()
-		return err
+	reply, err := ask(ctx, s, func(ctx context.Context) ([]any, error) {
+		return s.scripts.get.RunRO(ctx, s.client, names).Slice()
 	})
 	if err != nil {
 		return fail(err)
@@ -85,10 +83,8 @@ func (s *Store) Scan(ctx context.Context, index store.Index, r store.Range) (sto
 	if r.After != nil {
 		args = append(args, score(r.After.Score), r.After.Member)
 	}
-	var reply []any
-	err := s.call(ctx, func(ctx context.Context) (err error) {
-		reply, err = s.scripts.scan.RunRO(ctx, s.client, []string{s.keys.index(index)}, args...).Slice()
-		return err
+	reply, err := ask(ctx, s, func(ctx context.Context) ([]any, error) {
+		return s.scripts.scan.RunRO(ctx, s.client, []string{s.keys.index(index)}, args...).Slice()
 	})
 	if err != nil {
 		return store.Page{}, fmt.Errorf("scan index %q: %w", index, err)
@@ -124,10 +120,8 @@ func decodePage(reply []any) (store.Page, bool) {
 
 // Read implements store.Store.
 func (s *Store) Read(ctx context.Context, log store.Log, from int64, limit int) ([]store.Record, error) {
-	var messages []redis.XMessage
-	err := s.call(ctx, func(ctx context.Context) (err error) {
-		messages, err = s.client.XRangeN(ctx, s.keys.log(log), streamID(from), "+", int64(atMost(limit))).Result()
-		return err
+	messages, err := ask(ctx, s, func(ctx context.Context) ([]redis.XMessage, error) {
+		return s.client.XRangeN(ctx, s.keys.log(log), streamID(from), "+", int64(atMost(limit))).Result()
 	})
 	if err != nil {
 		return nil, fmt.Errorf("read log %q: %w", log, err)

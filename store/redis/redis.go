@@ -143,32 +143,42 @@ func (s *Store) begin() error {
 	return nil
 }
 
-// call runs f, again while that may help, and returns when ctx ends, even if f does not: go-redis heeds deadlines, but no cancelling.
-// f then ends by itself within ioTimeout. Its result counts only when call returns nil.
-func (s *Store) call(ctx context.Context, f func(ctx context.Context) error) error {
+// ask runs f, again while that may help, and returns when ctx ends, even if f does not: go-redis heeds deadlines, but no cancelling. f
+// then ends by itself within ioTimeout.
+func ask[T any](ctx context.Context, s *Store, f func(ctx context.Context) (T, error)) (T, error) {
+	var none T
 	if err := ctx.Err(); err != nil {
-		return err
+		return none, err
 	}
 	if err := s.begin(); err != nil {
-		return err
+		return none, err
 	}
 	ctx, cancel := limited(ctx)
+	type answer struct {
+		value T
+		err   error
+	}
 	var last lastFault
-	done := make(chan error, 1)
+	done := make(chan answer, 1)
 	go func() {
 		defer s.calls.Done()
 		defer cancel()
-		done <- s.retry(ctx, &last, func() error { return f(ctx) })
+		var a answer
+		a.err = s.retry(ctx, &last, func() (err error) {
+			a.value, err = f(ctx)
+			return err
+		})
+		done <- a
 	}()
 	select {
-	case err := <-done:
-		return err
+	case a := <-done:
+		return a.value, a.err
 	case <-ctx.Done():
 		select {
-		case err := <-done: // both at once: the answer counts
-			return err
+		case a := <-done: // both at once: the answer counts
+			return a.value, a.err
 		default:
-			return last.with(ctx.Err())
+			return none, last.with(ctx.Err())
 		}
 	}
 }
@@ -209,7 +219,8 @@ func limited(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // retry calls f until it succeeds, fails for good, or ctx ends.
 func (s *Store) retry(ctx context.Context, last *lastFault, f func() error) error {
-	for wait := firstWait; ; wait = min(2*wait, longestWait) {
+	wait, broken := firstWait, 0
+	for {
 		err := translate(f())
 		if (errors.Is(err, ReadOnly) || errors.Is(err, Loading)) && s.dialer.drop() {
 			s.logger.WarnContext(ctx, "dropped all redis connections", "cause", err)
@@ -220,10 +231,15 @@ func (s *Store) retry(ctx context.Context, last *lastFault, f func() error) erro
 		if !over(ctx) { // else it is only how the end shows
 			last.set(err)
 		}
+		if lostConnection(err) && broken < poolSize && !over(ctx) {
+			broken++ // it says nothing about the next one, and a restart has broken a pool full of them
+			continue
+		}
 		select {
 		case <-ctx.Done():
 			return last.with(ctx.Err())
 		case <-time.After(wait):
+			wait = min(2*wait, longestWait)
 		}
 	}
 }

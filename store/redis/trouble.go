@@ -3,7 +3,10 @@ package redis
 import (
 	"errors"
 	"fmt"
+	"io"
+	"net"
 	"strings"
+	"syscall"
 
 	"github.com/redis/go-redis/v9"
 
@@ -107,6 +110,16 @@ func sentinelTrouble(err error) Trouble {
 func replied(err error) bool {
 	var reply redis.Error
 	return errors.As(err, &reply)
+}
+
+// lostConnection says whether a connection that had been made broke.
+func lostConnection(err error) bool {
+	for _, sign := range []error{io.EOF, io.ErrUnexpectedEOF, net.ErrClosed, syscall.ECONNRESET, syscall.EPIPE} {
+		if errors.Is(err, sign) {
+			return true
+		}
+	}
+	return false
 }
 
 // again says whether a call may succeed when it is made again.

@@ -5,6 +5,7 @@ package redistest
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -169,8 +170,12 @@ func (s *Server) start(t testing.TB) bool {
 			return false
 		}
 		_ = c.Close()
-		_, err = s.try("ping")
-		up = err == nil
+		if _, err = s.try("ping"); err != nil {
+			return false
+		}
+		// The port may be somebody else's, and our process about to end because of that.
+		info, err := s.try("info", "server")
+		up = err == nil && strings.Contains(fmt.Sprint(info), fmt.Sprintf("process_id:%d\r", s.cmd.Process.Pid))
 		return up
 	})
 	return up
