@@ -270,7 +270,7 @@ func (d *Desk) accepted(ctx context.Context, v *visit, a scheduler.Accepted) {
 		}
 		v.say(saysQueued, a.Ahead, named(a.Session))
 	case v.caps.Lines:
-		v.say(saysOpened, a.Session.Ref, a.Prompt.Ref, escape(a.Session.Title))
+		v.say(saysOpened, a.Session.Ref, a.Prompt.Ref, escape(scheduler.Title("", a.Prompt.Text)))
 	}
 	d.answer(ctx, v)
 }

@@ -15,11 +15,13 @@ import (
 // pressed follows a button. The decision is stored before the platform hears of it; telling the platform is best effort.
 func (d *Desk) pressed(ctx context.Context, v *visit) error {
 	note, err := d.follow(ctx, v)
-	if err != nil && !personal(err) {
+	switch {
+	case err != nil && !personal(err):
 		return err
-	}
-	if err != nil {
+	case err != nil:
 		note = trim(err)
+	case v.caps.Lines && v.press != nil:
+		note = "" // the decision is a line of its own
 	}
 	if a, ok := v.adapter.(core.Answerer); ok && v.Callback != "" {
 		if err := a.Answer(ctx, v.Callback, note); err != nil {

@@ -19,11 +19,11 @@ type Screen struct {
 	mu  sync.Mutex
 	// running are the status cards of prompts that run here.
 	running map[core.PromptID]*status
-	queue   chan core.Letter
+	queue   chan news
 }
 
 func newScreen(cfg Config) *Screen {
-	return &Screen{cfg: cfg, running: map[core.PromptID]*status{}, queue: make(chan core.Letter, progressQueue)}
+	return &Screen{cfg: cfg, running: map[core.PromptID]*status{}, queue: make(chan news, progressQueue)}
 }
 
 // newToken draws what a button carries: 128 random bits.
@@ -41,6 +41,9 @@ func (s *Screen) Render(ctx context.Context, l core.Letter) (delivery.Rendered, 
 	}
 	caps := adapter.Capabilities()
 	s.settled(l)
+	if caps.Lines {
+		s.caughtUp(ctx)
+	}
 	switch l.Event.Type {
 	case core.EventAnswer:
 		p := page{text: s.head(l, caps, core.Done) + l.Event.Text}
@@ -98,12 +101,9 @@ func (s *Screen) end(l core.Letter, caps core.Capabilities) delivery.Rendered {
 	case core.Done:
 		b.WriteString(saysDone)
 	case core.Cancelled:
-		b.WriteString(saysStopped)
+		b.WriteString(escape(e.Error))
 	default:
 		fmt.Fprintf(&b, saysFailed, escape(e.Error))
-	}
-	if state == core.Cancelled && e.Error != "" && e.Error != "stopped" {
-		b.WriteString(" " + escape(e.Error))
 	}
 	fmt.Fprintf(&b, " · %s", e.Took.Round(100*time.Millisecond))
 	if e.Tokens > 0 {
@@ -114,7 +114,7 @@ func (s *Screen) end(l core.Letter, caps core.Capabilities) delivery.Rendered {
 	}
 	var bs buttons
 	p := page{text: b.String()}
-	if state != core.Done {
+	if state != core.Done && !caps.Lines {
 		p.rows = [][]core.Button{{bs.add(labelRetry, "", press{Do: doCommand, Command: "retry " + string(e.Prompt), Session: l.SessionID})}}
 	}
 	ms := s.cfg.messages(p, caps, l.Place)

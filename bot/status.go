@@ -32,11 +32,33 @@ type status struct {
 	tool    bool // a tool was called
 }
 
+// news is a piece of progress, or a mark: everything before it was shown when done is closed.
+type news struct {
+	letter core.Letter
+	done   chan struct{}
+}
+
 // Progress takes what a run says while it goes on. It never blocks: what does not fit is dropped, as progress may be.
 func (s *Screen) Progress(l core.Letter) {
 	select {
-	case s.queue <- l:
+	case s.queue <- news{letter: l}:
 	default:
+	}
+}
+
+// caughtUp waits, at most a second, until the progress so far was shown: lines come in the order in which things happened.
+func (s *Screen) caughtUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	mark := news{done: make(chan struct{})}
+	select {
+	case s.queue <- mark:
+	case <-ctx.Done():
+		return
+	}
+	select {
+	case <-mark.done:
+	case <-ctx.Done():
 	}
 }
 
@@ -48,8 +70,12 @@ func (s *Screen) Run(ctx context.Context) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case l := <-s.queue:
-			s.note(ctx, l)
+		case n := <-s.queue:
+			if n.done != nil {
+				close(n.done)
+				continue
+			}
+			s.note(ctx, n.letter)
 		case <-tick.C:
 			s.refresh(ctx)
 		}

@@ -21,7 +21,6 @@ const (
 
 	saysTurn        = "thinking (turn %d)"
 	saysDone        = "done"
-	saysStopped     = "stopped"
 	saysFailed      = "failed: %s"
 	saysTokens      = " · %d tokens"
 	saysFiles       = " · changed %s"
@@ -148,3 +147,14 @@ func Greeting(demo bool, workspace string) string {
 	}
 	return text
 }
+
+// Tour is what a newcomer can type, one line a step.
+const Tour = `
+A tour of 90 seconds. Type one line after the other:
+  1  read shopping.txt                  a session begins; reading is free
+  2  /new write milk to fridge.txt      a second session; it asks first: y lets it happen, once
+  3  /new run rm shopping.txt           this asks too: say n, and nothing is removed
+  4  count to 100                       something long; type /stop while it counts
+  5  /list                              every session with its state; /switch REF goes to another
+  6  /quit                              leave; nothing is lost. To use a real model: OPENAI_API_KEY=... make run, or see the README
+From a pipe, answer with /approve and /deny.`

@@ -8,12 +8,14 @@ import (
 	"slices"
 
 	"paragents/adapters/terminal"
+	"paragents/bot"
 	"paragents/cmd/paragents/app"
 	"paragents/core"
 )
 
 type chatCmd struct {
 	Plain bool   `help:"Lines in, lines out; the only kind so far."`
+	Tour  bool   `help:"Begin with a short tour."`
 	Store string `help:"Another store than the configured one." placeholder:"URL"`
 }
 
@@ -51,6 +53,9 @@ func (c chatCmd) Run(ctx context.Context, s *app.Setup) error {
 	}
 	defer a.Close()
 	fmt.Println(a.Greeting())
+	if c.Tour {
+		fmt.Println(bot.Tour)
+	}
 	err = a.Run(ctx, func(core.Adapter) string { return "" }, leave)
 	if errors.Is(err, terminal.ErrQuit) {
 		return nil
