@@ -15,6 +15,7 @@ import (
 // A status card appears when a prompt calls a tool or takes longer than statusAfter, and is changed at most every EditRate of its chat.
 const (
 	statusAfter   = 1500 * time.Millisecond
+	typingAfter   = 700 * time.Millisecond // nobody needs to be told that something takes less
 	statusLines   = 6
 	progressQueue = 1024
 )
@@ -165,7 +166,7 @@ func (s *Screen) update(ctx context.Context, st *status) {
 	caps := adapter.Capabilities()
 	st.sending.Lock()
 	defer st.sending.Unlock()
-	if t, ok := adapter.(core.Typer); ok && time.Since(st.typing) > 4*time.Second {
+	if t, ok := adapter.(core.Typer); ok && time.Since(st.began) > typingAfter && time.Since(st.typing) > 4*time.Second {
 		st.typing = time.Now()
 		if err := t.Typing(ctx, st.letter.Place); err != nil {
 			s.cfg.Logger.Debug("cannot show typing", "error", err)

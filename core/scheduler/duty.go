@@ -27,9 +27,13 @@ func (s *Scheduler) Do(ctx context.Context, name string, do func(ctx context.Con
 		} else if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
 			s.log.Warn("cannot take a duty; trying again", "duty", name, "error", err)
 		}
+		wait := time.Second
+		if id == "" && s.ID() == "" { // Run is about to take one
+			wait = 5 * time.Millisecond
+		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(time.Second):
+		case <-time.After(wait):
 		}
 	}
 }
