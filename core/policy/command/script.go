@@ -72,6 +72,9 @@ func (c *call) sedScript(at int, script word.Word) {
 	}
 	if !harmlessSed(script.Text) && !c.has("--sandbox") {
 		c.risk(at)
+		if strings.ContainsAny(script.Text, "wW") {
+			c.write(word.Word{Kind: word.Open}, files.One)
+		}
 	}
 }
 
@@ -95,6 +98,9 @@ func (c *call) awk(rest []word.Word) {
 			c.opaque("the program of awk is not known")
 		} else if !harmlessAwk(program.Text) {
 			c.risk(c.operands[0])
+			if strings.Contains(program.Text, ">") {
+				c.write(word.Word{Kind: word.Open}, files.One)
+			}
 		}
 		rest = rest[1:]
 	}

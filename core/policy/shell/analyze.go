@@ -47,6 +47,7 @@ type walker struct {
 	seen     map[string]bool // texts that were read again
 	reread   int             // bytes of them
 	depth    int             // of scripts within scripts
+	posix    bool            // the script is read as sh reads it: no braces, fewer tildes
 	said     map[string]bool // reasons
 }
 
@@ -92,7 +93,9 @@ func (w *walker) script(s *state, text string, lang syntax.LangVariant) outcome 
 		w.depth--
 		return same(s)
 	}
-	defer func() { w.depth-- }()
+	was := w.posix
+	w.posix = lang == syntax.LangPOSIX
+	defer func() { w.depth, w.posix = w.depth-1, was }()
 	if tooDeep(text) {
 		w.doubt("the command is nested too deep")
 		w.unparsed(text)
@@ -121,11 +124,11 @@ func (w *walker) script(s *state, text string, lang syntax.LangVariant) outcome 
 func untilError(text string, lang syntax.LangVariant) []*syntax.Stmt {
 	var out []*syntax.Stmt
 	parser := syntax.NewParser(syntax.Variant(lang))
+	// the loop must not be left early: the parser does not expect it after an error
 	for stmt, err := range parser.StmtsSeq(strings.NewReader(text)) {
-		if err != nil {
-			break
+		if err == nil {
+			out = append(out, stmt)
 		}
-		out = append(out, stmt)
 	}
 	return out
 }

@@ -64,7 +64,7 @@ func (w *walker) braces(src *syntax.Word) []*syntax.Word {
 			has = has || strings.Contains(p.Value, "{")
 		}
 	}
-	if !has {
+	if !has || w.posix {
 		return []*syntax.Word{src}
 	}
 	split := &syntax.Word{Parts: append([]syntax.WordPart(nil), src.Parts...)}
@@ -181,16 +181,19 @@ func (w *walker) literal(s *state, text string, start, whole bool) []piece {
 		} else if !whole {
 			name = "" // ~"x" is no home
 		}
-		home, known := s.vars["HOME"]
+		home, known := w.lookup(s, "HOME")
 		switch {
 		case name == "~" && known && home.Kind == word.Known:
 			out, text = append(out, piece{text: home.Text, quoted: true}), rest
 		case name != "":
 			out, text = append(out, piece{unknown: true, quoted: true}), rest
 		}
-	} else if name, value, ok := strings.Cut(text, "=~"); start && ok && syntax.ValidName(name) && (value == "" || value[0] == '/') {
-		if home, known := s.vars["HOME"]; known && home.Kind == word.Known {
+	} else if name, value, ok := strings.Cut(text, "=~"); start && ok && !w.posix && syntax.ValidName(name) {
+		home, known := w.lookup(s, "HOME")
+		if known && home.Kind == word.Known && (value == "" || value[0] == '/') {
 			out, text = append(out, piece{text: name + "=" + home.Text, quoted: true}), value
+		} else {
+			out, text = append(out, piece{text: name + "=", quoted: true}, piece{unknown: true, quoted: true}), value
 		}
 	}
 	var b strings.Builder

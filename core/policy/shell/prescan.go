@@ -2,6 +2,7 @@ package shell
 
 import (
 	"maps"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -78,7 +79,7 @@ func numeric(w *syntax.Word) bool {
 func (t *touched) call(n *syntax.CallExpr) {
 	args := n.Args
 	for len(args) > 0 {
-		name := args[0].Lit()
+		name := static(args[0])
 		args = args[1:]
 		switch name {
 		case "command", "builtin":
@@ -89,7 +90,7 @@ func (t *touched) call(n *syntax.CallExpr) {
 			t.wild, t.moves = true, true
 		case "read", "getopts", "mapfile", "readarray", "printf", "unset", "wait", "export", "declare", "local", "readonly", "typeset":
 			for _, a := range args {
-				if lit := a.Lit(); syntax.ValidName(lit) {
+				if lit := static(a); syntax.ValidName(lit) {
 					t.set(lit, false)
 				} else if lit == "" {
 					t.wild = true
@@ -104,6 +105,36 @@ func (t *touched) call(n *syntax.CallExpr) {
 		}
 		return
 	}
+}
+
+// static returns the text of a word of plain and quoted characters, and nothing for any other.
+func static(w *syntax.Word) string {
+	var b strings.Builder
+	for _, p := range w.Parts {
+		switch p := p.(type) {
+		case *syntax.Lit:
+			b.WriteString(strings.ReplaceAll(p.Value, `\`, ""))
+		case *syntax.SglQuoted:
+			if p.Dollar {
+				return ""
+			}
+			b.WriteString(p.Value)
+		case *syntax.DblQuoted:
+			if len(p.Parts) > 1 {
+				return ""
+			}
+			for _, q := range p.Parts {
+				l, ok := q.(*syntax.Lit)
+				if !ok {
+					return ""
+				}
+				b.WriteString(unescapeDouble(l.Value))
+			}
+		default:
+			return ""
+		}
+	}
+	return b.String()
 }
 
 // prescan notes what functions of a script may change, because a call of one can come at any time, and what the script
