@@ -93,8 +93,9 @@ func testAway(t *testing.T, h Harness) {
 	if h.Facts().Keeps {
 		h.Act(Action{Do: Say, Place: place, Text: "meanwhile"})
 	}
-	_, err := a.Send(soon(t), text(place, "anybody?"))
-	wantFault(t, err, core.FaultRetry) // nothing listens: certainly not sent
+	// Of a connection that just broke nobody knows; one that cannot be made has sent nothing.
+	_, err := h.Adapter().Send(soon(t), text(place, "anybody?"))
+	wantFault(t, err, core.FaultRetry)
 	h.Fail(Failure{Trouble: Up})
 	if h.Facts().Keeps {
 		if e := r.next(core.InMessage); e.Text != "meanwhile" {

@@ -64,7 +64,7 @@ func (a *Adapter) Receive(ctx context.Context, cursor []byte, accept func(ctx co
 }
 
 func parseCursor(cursor []byte) (int64, error) {
-	if cursor == nil {
+	if len(cursor) == 0 {
 		return 0, nil
 	}
 	n, err := strconv.ParseInt(string(cursor), 10, 64)

@@ -8,82 +8,112 @@ import (
 	"sync"
 )
 
-// network is how a server is reached.
-type network interface {
-	listen() (net.Listener, error) // again after the last listener was closed
-	addr() string
-	client() *http.Client
-}
+// gate is a listener that can be shut: connections break, new ones are refused. The port stays ours meanwhile, so that nobody else takes it.
+type gate struct {
+	net.Listener
+	dial func(ctx context.Context) (net.Conn, error)
 
-// loopback is a TCP port of this machine, the same one each time.
-type loopback struct {
 	mu    sync.Mutex
-	port  string
-	httpc http.Client
+	shut  bool
+	conns map[*gateConn]bool
 }
 
-func (l *loopback) listen() (net.Listener, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.port == "" {
-		l.port = "127.0.0.1:0"
-		l.httpc.Transport = &http.Transport{}
+type gateConn struct {
+	net.Conn
+	gate *gate
+}
+
+func (c *gateConn) Close() error {
+	c.gate.mu.Lock()
+	delete(c.gate.conns, c)
+	c.gate.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// loopback opens a gate on a TCP port of this machine.
+func loopback() (*gate, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
 	}
-	ln, err := net.Listen("tcp", l.port)
-	if err == nil {
-		l.port = ln.Addr().String()
+	dial := func(ctx context.Context) (net.Conn, error) {
+		return (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr().String())
 	}
-	return ln, err
+	return &gate{Listener: l, dial: dial, conns: map[*gateConn]bool{}}, nil
 }
 
-func (l *loopback) addr() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.port
+// piped opens a gate on pipes in this process.
+func piped() (*gate, error) {
+	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
+	return &gate{Listener: l, dial: l.dial, conns: map[*gateConn]bool{}}, nil
 }
 
-func (l *loopback) client() *http.Client { return &l.httpc }
-
-// piped is a network of pipes in this process.
-type piped struct {
-	mu    sync.Mutex
-	open  *pipeListener
-	httpc http.Client
-}
-
-func (p *piped) listen() (net.Listener, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.httpc.Transport == nil {
-		p.httpc.Transport = &http.Transport{DialContext: p.dial}
+func (g *gate) Accept() (net.Conn, error) {
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		conn := &gateConn{c, g}
+		g.mu.Lock()
+		open := !g.shut
+		if open {
+			g.conns[conn] = true
+		}
+		g.mu.Unlock()
+		if open {
+			return conn, nil
+		}
+		c.Close() //nolint:errcheck // nothing was said on it
 	}
-	p.open = &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	return p.open, nil
 }
 
-func (p *piped) addr() string { return "localhost" }
-
-func (p *piped) client() *http.Client { return &p.httpc }
-
-func (p *piped) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	p.mu.Lock()
-	l := p.open
-	p.mu.Unlock()
-	near, far := net.Pipe()
-	select {
-	case l.conns <- far:
-		return near, nil
-	case <-l.closed:
-		return nil, &net.OpError{Op: "dial", Net: "pipe", Err: errors.New("connection refused")}
-	case <-ctx.Done():
-		return nil, ctx.Err()
+func (g *gate) set(shut bool) {
+	g.mu.Lock()
+	g.shut = shut
+	var broken []*gateConn
+	for c := range g.conns {
+		if shut {
+			broken = append(broken, c)
+		}
 	}
+	g.mu.Unlock()
+	for _, c := range broken {
+		c.Close() //nolint:errcheck // it is meant to break
+	}
+}
+
+// client makes connections through the gate only. While it is shut, dialing fails, as if nothing listened.
+func (g *gate) client() *http.Client {
+	return &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+			g.mu.Lock()
+			shut := g.shut
+			g.mu.Unlock()
+			if shut {
+				return nil, &net.OpError{Op: "dial", Net: network, Addr: g.Addr(), Err: errors.New("connection refused")}
+			}
+			return g.dial(ctx)
+		},
+	}}
 }
 
 type pipeListener struct {
 	conns  chan net.Conn
 	once   sync.Once
 	closed chan struct{}
+}
+
+func (l *pipeListener) dial(ctx context.Context) (net.Conn, error) {
+	near, far := net.Pipe()
+	select {
+	case l.conns <- far:
+		return near, nil
+	case <-l.closed:
+		return nil, net.ErrClosed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (l *pipeListener) Accept() (net.Conn, error) {

@@ -31,10 +31,8 @@ const (
 // Server is one Bot API server with one bot. Its methods may be called from any goroutine.
 type Server struct {
 	t    testing.TB
-	net  network
-	web  *http.Server
+	gate *gate
 	base context.Context // ends with the server
-	stop context.CancelFunc
 	wg   sync.WaitGroup
 
 	mu        sync.Mutex
@@ -80,59 +78,50 @@ type Failure struct {
 }
 
 // New starts a server on a loopback port; it ends with the test.
-func New(t testing.TB) *Server { return start(t, &loopback{}) }
+func New(t testing.TB) *Server { return start(t, loopback) }
 
 // NewPiped starts a server that only Client reaches, in memory: for use in a synctest bubble, where its waits cost no time.
-func NewPiped(t testing.TB) *Server { return start(t, &piped{}) }
+func NewPiped(t testing.TB) *Server { return start(t, piped) }
 
-func start(t testing.TB, n network) *Server {
+func start(t testing.TB, open func() (*gate, error)) *Server {
+	t.Helper()
+	g, err := open()
+	if err != nil {
+		t.Fatalf("listen: %v", err)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	s := &Server{
-		t: t, net: n, base: ctx, stop: stop,
+		t: t, gate: g, base: ctx,
 		chats: map[int64]*room{}, files: map[string]*storedFile{}, presses: map[string]*press{},
 		menus: map[string]json.RawMessage{}, failures: map[string][]Failure{},
 		nextChat: 1001, nextID: 7000, wake: make(chan struct{}),
 	}
-	s.Up()
+	web := &http.Server{Handler: http.HandlerFunc(s.serve), BaseContext: func(net.Listener) context.Context { return ctx }}
+	s.wg.Go(func() { web.Serve(g) }) //nolint:errcheck // always ErrServerClosed
 	t.Cleanup(func() {
 		stop()
-		s.Down()
-		n.client().CloseIdleConnections()
+		web.Close() //nolint:errcheck // of a listener that is being thrown away
 		s.wg.Wait()
 	})
 	return s
 }
 
 // URL is the address of the API, without a slash at the end.
-func (s *Server) URL() string { return "http://" + s.net.addr() }
+func (s *Server) URL() string { return "http://" + s.gate.Addr().String() }
 
-// Client reaches the server. It is the only one that does after NewPiped.
-func (s *Server) Client() *http.Client { return s.net.client() }
+// Client makes a client with connections of its own, until the test ends. After NewPiped only such a client reaches the server, and only such a
+// client sees Down as a refused connection; to others connections break.
+func (s *Server) Client() *http.Client {
+	c := s.gate.client()
+	s.t.Cleanup(c.CloseIdleConnections)
+	return c
+}
 
 // Down makes the server unreachable and breaks all connections.
-func (s *Server) Down() {
-	s.mu.Lock()
-	web := s.web
-	s.web = nil
-	s.mu.Unlock()
-	if web != nil {
-		web.Close() //nolint:errcheck // of a listener that is being thrown away
-	}
-}
+func (s *Server) Down() { s.gate.set(true) }
 
-// Up makes it reachable again, at the same address.
-func (s *Server) Up() {
-	s.t.Helper()
-	l, err := s.net.listen()
-	if err != nil {
-		s.t.Fatalf("listen: %v", err)
-	}
-	web := &http.Server{Handler: http.HandlerFunc(s.serve), BaseContext: func(net.Listener) context.Context { return s.base }}
-	s.mu.Lock()
-	s.web = web
-	s.mu.Unlock()
-	s.wg.Go(func() { web.Serve(l) }) //nolint:errcheck // always ErrServerClosed
-}
+// Up makes it reachable again.
+func (s *Server) Up() { s.gate.set(false) }
 
 // Fail lets the next calls of a method go wrong, one failure each.
 func (s *Server) Fail(method string, f ...Failure) {
