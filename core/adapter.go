@@ -26,6 +26,7 @@ type Inbound struct {
 	// ID identifies the event for deduplication: made from the message's own identity where there is one, so that two deliveries of one message
 	// are one event whatever the envelopes say.
 	ID       string       `json:"id"`
+	Original string       `json:"original,omitempty"` // of an edit or deletion: the ID of the message itself
 	Kind     InboundKind  `json:"kind"`
 	Place    Place        `json:"place"`
 	Person   Person       `json:"person"`
@@ -136,6 +137,10 @@ type (
 	// Threader opens a thread for a new session under a message, or at the top of a channel when message is empty.
 	Threader interface {
 		OpenThread(ctx context.Context, p Place, message, title string) (Place, error)
+	}
+	// Menuer shows commands in the platform's own menu: at a place, or everywhere for the zero place.
+	Menuer interface {
+		SetMenu(ctx context.Context, p Place, commands [][2]string) error
 	}
 	// Checker says in one sentence what is wrong with the connection; nil: nothing.
 	Checker interface {

@@ -43,6 +43,7 @@ func fromMessage(m *message, me account) (core.Inbound, bool) {
 func fromEdit(m *message, me account) (core.Inbound, bool) {
 	e := about(m, me)
 	e.Kind = core.InEdit
+	e.Original = e.ID
 	e.ID += "/edit/" + id(m.EditDate)
 	e.At = time.Unix(max(m.Date, m.EditDate), 0).UTC()
 	return addressed(e, m, me)

@@ -16,6 +16,7 @@ import (
 const (
 	dueExpire = "expire/"
 	dueRemind = "remind/"
+	dueAlbum  = "album/"
 )
 
 // remindAfter is when a person who has not answered an approval is reminded; once more the next morning, 18 hours later, because nobody
@@ -30,6 +31,12 @@ func (s *Scheduler) due(ctx context.Context) {
 	}
 	for _, e := range page.Entries {
 		kind, id, _ := strings.Cut(e.Member, "/")
+		if kind+"/" == dueAlbum {
+			if err := s.acceptAlbum(ctx, id); err != nil && ctx.Err() == nil {
+				s.log.Warn("cannot accept an album; trying again", "album", id, "error", err)
+			}
+			continue
+		}
 		err := s.retry(ctx, kind+" approval", func() error { return s.dueApproval(ctx, e.Member, kind+"/", core.ApprovalID(id)) })
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("cannot do what is due; trying again", "what", e.Member, "error", err)

@@ -14,6 +14,7 @@ import (
 //	ref/<ref>        scheduler  one a session, prompt, approval  with what it names
 //	bind/<place>     bot        one a place                      with its session
 //	event/<id>       bot        one an inbound event             7 days
+//	album/<group>    bot        messages that become one prompt  1 day
 //	button/<token>   bot        one a button                     8 days
 //	sent/<message>   delivery   one a message of a session       30 days
 //	card/<card>      delivery   one a card that is kept up       30 days
@@ -34,6 +35,7 @@ func ApprovalKey(id core.ApprovalID) store.Key { return store.Key("approval/" + 
 func RefKey(ref core.Ref) store.Key            { return store.Key("ref/" + ref) }
 func BindKey(p core.Place) store.Key           { return store.Key("bind/" + p.Key()) }
 func EventKey(id string) store.Key             { return store.Key("event/" + id) }
+func AlbumKey(group string) store.Key         { return store.Key("album/" + group) }
 func ButtonKey(token string) store.Key         { return store.Key("button/" + token) }
 func SentKey(p core.Place, message string) store.Key {
 	return store.Key("sent/" + p.Key() + "/" + message)
@@ -50,7 +52,7 @@ func WorkspaceRules(name string) store.Key     { return store.Key("rules/workspa
 func ListedKey(p core.Place, who core.Person) store.Key {
 	return store.Key("listed/" + p.Key() + "/" + string(who))
 }
-func PairKey(code string) store.Key            { return store.Key("pair/" + code) }
+func PairKey(code string) store.Key { return store.Key("pair/" + code) }
 
 // Documents of which there is one: people's roles, and who has a pairing code.
 const (
