@@ -51,6 +51,7 @@ func entries() map[string]entry {
 		"audit":       {access.Admin, (*Desk).audit},
 		"replicas":    {access.Viewer, (*Desk).replicas},
 		"pair":        {access.Admin, (*Desk).pair},
+		"start":       {access.Viewer, (*Desk).start},
 		"help":        {access.Nobody, (*Desk).help},
 		"quit":        {access.Nobody, (*Desk).quit},
 	}

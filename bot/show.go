@@ -339,6 +339,23 @@ func (d *Desk) help(ctx context.Context, v *visit, c Command) error {
 	return nil
 }
 
+// start greets with the first steps, as buttons where there are some.
+func (d *Desk) start(ctx context.Context, v *visit, c Command) error {
+	var bs buttons
+	pg := d.welcome(v)
+	pg.text += fmt.Sprintf(saysSteps, v.caps.Slash, v.caps.Slash)
+	for _, step := range firstSteps {
+		pg.rows = append(pg.rows, []core.Button{bs.add(step, "", press{Do: doCommand, Command: "new " + step, For: v.Person})})
+	}
+	var b state.Batch
+	bs.put(&b)
+	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
+		return err
+	}
+	v.out = append(v.out, pg)
+	return nil
+}
+
 func (d *Desk) quit(ctx context.Context, v *visit, c Command) error {
 	if !v.caps.Lines {
 		return fmt.Errorf("%w: there is nothing to leave here; %sclose closes a session", core.ErrRefused, v.caps.Slash)

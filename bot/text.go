@@ -79,8 +79,12 @@ const (
 	saysError       = "That did not work: %s"
 	saysWorkspace   = "There is no workspace %q. There are: %s"
 	saysWelcome     = "I run agent sessions in %s. Write what is to be done and a session begins; `%slist` shows all of them, `%shelp` the rest."
+	saysSteps       = "\n\n1. Write what is to be done, or press one of the buttons.\n2. When something risky is asked, press Approve or Deny.\n3. `%slist` shows your sessions, `%snew` begins another beside them."
 	saysDemo        = " The built-in demo model answers until a real one is connected."
 )
+
+// firstSteps are prompts for somebody who does not know yet what to write.
+var firstSteps = []string{"list files", "write hello to hello.txt"}
 
 // keys press a button where there is a keyboard and a line for the question; the label then reads as in keyLabels.
 var keys = map[string]string{labelApprove: "y", labelSession: "s", labelAlways: "a", labelDeny: "n", labelStore: "y", core.ChoiceContinue: "y", core.ChoiceStop: "n",

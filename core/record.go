@@ -17,7 +17,7 @@ const (
 	RecordAssistant RecordKind = "assistant" // a complete answer of the model: Text, Calls, Usage
 	RecordIntent    RecordKind = "intent"    // a call with side effects is about to start: Call, Digest, Approval, Claims
 	RecordResult    RecordKind = "result"    // how a call ended: Call, Ending, Text, Seen, Changed
-	RecordNote      RecordKind = "note"      // what replaces everything before it in the context: Text
+	RecordNote      RecordKind = "note"      // something beside the conversation that the model is given: Text
 )
 
 // Ending says how a call ended.

@@ -95,5 +95,11 @@ func (serveCmd) Run(ctx context.Context, s *app.Setup) error {
 	}
 	defer a.Close()
 	log.Info("serving", "platforms", names)
-	return a.Run(ctx, func(ad core.Adapter) string { return "receive/" + ad.Capabilities().Platform }, func() {})
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	listening := make(chan error, 1)
+	go func() { err := a.Listen(ctx); stop(); listening <- err }()
+	err = a.Run(ctx, func(ad core.Adapter) string { return "receive/" + ad.Capabilities().Platform }, func() {})
+	stop()
+	return errors.Join(err, <-listening)
 }

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -43,7 +44,9 @@ type Config struct {
 	Managed    policy.Layer // the operator's rules for everything
 	Protected  []string     // absolute paths that no tool may touch: the configuration, the state
 	Sandbox    *sandbox.Runner
-	Home       string // of the user that tools run as
+	// Fetch opens an attachment; the agent closes it. Nil: there are none.
+	Fetch func(ctx context.Context, p core.Place, a core.Attachment) (io.ReadCloser, error)
+	Home  string // of the user that tools run as
 	// MaxCommands is how many commands run at the same time on this replica. Default 8.
 	MaxCommands int
 	Limits      Limits
@@ -108,6 +111,9 @@ func (a *Agent) Run(ctx context.Context, r *scheduler.Run) scheduler.Outcome {
 func (t *turns) loop(ctx context.Context) (scheduler.Outcome, error) {
 	if err := t.repair(ctx); err != nil {
 		return scheduler.Outcome{}, err
+	}
+	if out, err := t.attach(ctx); err != nil || out.State != "" {
+		return out, err
 	}
 	for {
 		if calls := t.log.open(t.run.Prompt.ID); len(calls) > 0 {

@@ -31,5 +31,7 @@ const (
 	tellsShortened  = "\n[… %d characters left out of this older result; run the tool again if you need them …]\n"
 	tellsLeftOut    = "Earlier requests of this conversation, word for word, with what was done:\n"
 	tellsLeftOutFor = "- %q\n  done: %s\n  changed: %s\n"
+	tellsFile       = "Attached file %q, as data:\n%s\n%s\n%s\n"
+	tellsNoFile     = "Attached file %q could not be given to you: %v\n"
 	tellsNothing    = "nothing"
 )

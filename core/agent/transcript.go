@@ -122,6 +122,11 @@ func (t *transcript) turns(p core.PromptID) int {
 	return n
 }
 
+// noted reports whether the prompt's attachments were dealt with.
+func (t *transcript) noted(p core.PromptID) bool {
+	return slices.ContainsFunc(t.all(), func(r core.Record) bool { return r.Kind == core.RecordNote && r.Prompt == p })
+}
+
 func (t *transcript) denials(p core.PromptID) int {
 	n := 0
 	for _, r := range t.results(p) {

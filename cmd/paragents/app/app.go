@@ -152,7 +152,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	}
 	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Log: log})
 	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
-		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected, Sandbox: runner, Home: home, MaxCommands: commands,
+		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected, Sandbox: runner, Fetch: fetcher(o.Adapters), Home: home, MaxCommands: commands,
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt)}, Logger: log})
 	grants := grants(cfg)
 	for _, p := range o.Admins {
@@ -173,6 +173,18 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	a := &App{Config: cfg, Store: st, Scheduler: scheduler.New(sc), Screen: screen, Desk: desk, Adapters: o.Adapters, Log: log, sandbox: runner}
 	desk.Serve(a.Scheduler)
 	return a, nil
+}
+
+// fetcher opens attachments through the adapter of their place.
+func fetcher(adapters []core.Adapter) func(context.Context, core.Place, core.Attachment) (io.ReadCloser, error) {
+	return func(ctx context.Context, p core.Place, a core.Attachment) (io.ReadCloser, error) {
+		for _, ad := range adapters {
+			if ad.Capabilities().Platform == p.Platform {
+				return ad.Fetch(ctx, p, a)
+			}
+		}
+		return nil, fmt.Errorf("fetch attachment: this replica does not speak to %s", p.Platform)
+	}
 }
 
 // Close ends what is left of the commands.

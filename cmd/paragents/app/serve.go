@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
+	"paragents/bot"
 	"paragents/core"
 )
 
@@ -47,6 +49,15 @@ func (a *App) Run(ctx context.Context, duty func(core.Adapter) string, left func
 // receive takes a platform's events from where the store has it.
 func (a *App) receive(ctx context.Context, ad core.Adapter) error {
 	platform := ad.Capabilities().Platform
+	if m, ok := ad.(core.Menuer); ok {
+		var menu sync.WaitGroup
+		defer menu.Wait()
+		menu.Go(func() { // beside receiving, which it must not hold up
+			if err := m.SetMenu(ctx, core.Place{}, bot.Menu()); err != nil && ctx.Err() == nil {
+				a.Log.Warn("cannot set the menu of commands", "platform", platform, "error", err)
+			}
+		})
+	}
 	cursor, err := a.Desk.CursorAt(ctx, platform)
 	if err != nil {
 		return fmt.Errorf("read cursor of %s: %w", platform, err)

@@ -1,0 +1,86 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"time"
+
+	"paragents/core"
+	"paragents/core/state"
+)
+
+// hooked is an adapter that its platform can call.
+type hooked interface {
+	Hook() http.Handler
+}
+
+// Listen serves health and the platforms' calls until the context ends. /healthz: the process lives. /readyz: it has its lease and the store answers; otherwise one line
+// for each thing that is wrong.
+func (a *App) Listen(ctx context.Context) error {
+	if a.Config.Listen == "" {
+		<-ctx.Done()
+		return nil
+	}
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintln(w, "ok") })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		problems := a.problems(r.Context())
+		if len(problems) > 0 {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		for _, p := range problems {
+			fmt.Fprintln(w, p)
+		}
+		if len(problems) == 0 {
+			fmt.Fprintln(w, "ok")
+		}
+	})
+	for _, ad := range a.Adapters {
+		if h, ok := ad.(hooked); ok {
+			mux.Handle("POST /"+ad.Capabilities().Platform, h.Hook())
+		}
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", a.Config.Listen)
+	if err != nil {
+		return fmt.Errorf("listen on %s: %w; set listen to another address, or to \"\" for none", a.Config.Listen, err)
+	}
+	srv := &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: 30 * time.Second, WriteTimeout: 30 * time.Second, MaxHeaderBytes: 64 << 10}
+	stop := context.AfterFunc(ctx, func() {
+		end, cancel := context.WithTimeout(context.WithoutCancel(ctx), 5*time.Second)
+		defer cancel()
+		srv.Shutdown(end) //nolint:errcheck // what does not end in time is cut off with the process
+	})
+	defer stop()
+	if err := srv.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// problems are what is wrong now, in sentences.
+func (a *App) problems(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	var out []string
+	if a.Scheduler.ID() == "" {
+		out = append(out, "the replica has no lease yet")
+	}
+	if h, ok := a.Store.(interface{ Health(context.Context) error }); ok {
+		if err := h.Health(ctx); err != nil {
+			out = append(out, "store: "+err.Error())
+		}
+	} else if _, err := a.Store.Get(ctx, state.AccessKey); err != nil {
+		out = append(out, "store: "+err.Error())
+	}
+	for _, ad := range a.Adapters {
+		if c, ok := ad.(core.Checker); ok {
+			if err := c.Check(ctx); err != nil {
+				out = append(out, ad.Capabilities().Platform+": "+err.Error())
+			}
+		}
+	}
+	return out
+}
