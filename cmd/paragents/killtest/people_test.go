@@ -1,0 +1,169 @@
+package killtest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"time"
+
+	"paragents/adapters/telegram/telegramtest"
+	"paragents/core"
+)
+
+// person sends prompts in a chat of their own, a few at a time, and answers what is asked there.
+type person struct {
+	w      *world
+	number int
+	user   telegramtest.User
+	chat   int64
+	choice *rand.Rand
+
+	posted  []string             // tokens, in order
+	kind    map[string]string    // of a token
+	ended   map[string]bool      // prompts of which an answer or a failure was seen, by ref
+	answers []string             // tokens, in the order in which their answers appeared
+	presses map[string]*decision // by the approval's ref
+}
+
+func newPerson(w *world, n int, u telegramtest.User) *person {
+	return &person{w: w, number: n, user: u, chat: w.platform.Private(u), choice: rand.New(rand.NewPCG(w.seed, uint64(100+n))),
+		kind: map[string]string{}, ended: map[string]bool{}, presses: map[string]*decision{}}
+}
+
+func callID(token, letter string) core.CallID { return core.CallID("call-" + token + letter) }
+
+// What a person recognises messages by.
+var (
+	answered  = regexp.MustCompile(`^\[S:\w+\]\[P:(\w+)\]\[done\][^\n]*\n\nanswer (\d+-\d+):`)
+	gaveUp    = regexp.MustCompile(`^\[S:\w+\]\[P:(\w+)\]\[(?:failed|cancelled)\]`)
+	question  = regexp.MustCompile(`May this run\? (\w+)[^·]*· \w+\s+\./\w+\.sh (\d+-\d+)`)
+	uncertain = regexp.MustCompile(`Outcome unknown: run \./\w+\.sh (\d+-\d+) (\w)`)
+)
+
+// post sends a prompt of a kind.
+func (p *person) post(kind string) string {
+	token := fmt.Sprintf("%d-%d", p.number+1, len(p.posted)+1)
+	p.posted = append(p.posted, token)
+	p.kind[token] = kind
+	p.w.platform.Post(telegramtest.Post{Chat: p.chat, From: p.user, Text: "job " + token + " " + kind})
+	return token
+}
+
+// look reads the chat, and presses what is due. Each question is answered once, on whichever copy of it came first.
+func (p *person) look() {
+	p.answers = p.answers[:0]
+	now := time.Now()
+	for _, m := range p.w.platform.Messages(p.chat) {
+		if !m.FromBot {
+			continue
+		}
+		if found := answered.FindStringSubmatch(m.Text); found != nil {
+			p.ended[found[1]] = true
+			p.answers = append(p.answers, found[2])
+		} else if found := gaveUp.FindStringSubmatch(m.Text); found != nil {
+			p.ended[found[1]] = true
+		} else if found := question.FindStringSubmatch(m.Text); found != nil && len(m.Keyboard) > 0 {
+			d := p.presses[found[1]]
+			if d == nil {
+				d = &decision{at: now.Add(time.Duration(p.choice.IntN(1500)) * time.Millisecond), faults: len(p.w.faults)}
+				p.presses[found[1]] = d
+			}
+			if !d.made && now.After(d.at) {
+				label := "Approve once"
+				if p.kind[found[2]] == "deny" {
+					label = "Deny"
+				}
+				p.w.platform.Press(p.user, p.chat, m.ID, label)
+				d.made, d.across = true, len(p.w.faults) > d.faults
+			}
+		}
+	}
+}
+
+// decision is a person's answer to a question.
+type decision struct {
+	at     time.Time // when it is to be given
+	faults int       // that there had been when the question was seen
+	made   bool
+	across bool // there was a fault between the question and the answer
+}
+
+// idle reports whether everything that was asked for has ended, as far as the person sees.
+func (p *person) idle() bool { return len(p.ended) >= len(p.posted) }
+
+// outstanding is how many prompts a person has under way at most.
+const outstanding = 3
+
+// live passes some time in which everybody looks and asks for more.
+func (w *world) live(d time.Duration) {
+	over := time.After(d)
+	tick := time.NewTicker(25 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, p := range w.people {
+			p.look()
+			for len(p.posted)-len(p.ended) < outstanding {
+				p.post(busy[p.choice.IntN(len(busy))])
+			}
+		}
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+	}
+}
+
+// drain lets people look until everything has ended. It fails the test when that takes too long.
+func (w *world) drain() {
+	w.t.Helper()
+	w.await("everything to end", func() bool {
+		idle := true
+		for _, p := range w.people {
+			p.look()
+			idle = idle && p.idle()
+		}
+		return idle && w.platform.Pending() == 0
+	})
+}
+
+// await asks until something is so.
+func (w *world) await(what string, so func() bool) {
+	w.t.Helper()
+	limit := time.After(patience)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for !so() {
+		if w.t.Failed() {
+			w.t.FailNow() // a process ended by itself
+		}
+		select {
+		case <-tick.C:
+		case <-limit:
+			w.t.Fatalf("waited %s in vain for %s\n%s%s", patience, what, w.unfinished(), w.tails())
+		}
+	}
+}
+
+// unfinished says who waits for what.
+func (w *world) unfinished() string {
+	out := ""
+	for _, p := range w.people {
+		if !p.idle() {
+			seen := map[string]bool{}
+			for _, token := range p.answers {
+				seen[token] = true
+			}
+			for _, token := range p.posted {
+				if !seen[token] {
+					out += fmt.Sprintf("no answer to %s (%s)\n", token, p.kind[token])
+				}
+			}
+			ms := w.platform.Messages(p.chat)
+			for _, m := range ms[max(0, len(ms)-6):] {
+				out += fmt.Sprintf("  %d bot=%v %q %v\n", m.ID, m.FromBot, m.Text, m.Keyboard)
+			}
+		}
+	}
+	return out
+}
