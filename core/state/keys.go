@@ -24,10 +24,13 @@ import (
 //	cursor/<adapter> bot        one an adapter                   never
 //	size/<session>   scheduler  counter: bytes of a transcript   with its session
 //	pieces/<session> delivery   the letter being sent            deleted when sent
+//	doubt/<session>  scheduler  a letter that may be out         deleted when sent
 //	rest/<place>     delivery   a chat that must not be sent to  as long as the platform said
 //	rules/<owner>    scheduler  rules of a session or workspace  with its session; never for a workspace
 //	access, pairings access     who may do what; open codes      never
 //	pair/<code>      access     a pairing code                   1 hour
+//	freeze           freeze     what is frozen                   never
+//	seal             audit      the last seal                    never
 func SessionKey(id core.SessionID) store.Key   { return store.Key("session/" + id) }
 func ClaimKey(id core.SessionID) store.Key     { return store.Key("claim/" + id) }
 func PromptKey(id core.PromptID) store.Key     { return store.Key("prompt/" + id) }
@@ -35,7 +38,7 @@ func ApprovalKey(id core.ApprovalID) store.Key { return store.Key("approval/" + 
 func RefKey(ref core.Ref) store.Key            { return store.Key("ref/" + ref) }
 func BindKey(p core.Place) store.Key           { return store.Key("bind/" + p.Key()) }
 func EventKey(id string) store.Key             { return store.Key("event/" + id) }
-func AlbumKey(group string) store.Key         { return store.Key("album/" + group) }
+func AlbumKey(group string) store.Key          { return store.Key("album/" + group) }
 func ButtonKey(token string) store.Key         { return store.Key("button/" + token) }
 func SentKey(p core.Place, message string) store.Key {
 	return store.Key("sent/" + p.Key() + "/" + message)
@@ -46,6 +49,7 @@ func DutyKey(name string) store.Key            { return store.Key("duty/" + name
 func CursorKey(adapter string) store.Key       { return store.Key("cursor/" + adapter) }
 func SizeKey(id core.SessionID) store.Key      { return store.Key("size/" + id) }
 func PiecesKey(id core.SessionID) store.Key    { return store.Key("pieces/" + id) }
+func DoubtKey(id core.SessionID) store.Key     { return store.Key("doubt/" + id) }
 func RestKey(place string) store.Key           { return store.Key("rest/" + place) }
 func SessionRules(id core.SessionID) store.Key { return store.Key("rules/session/" + id) }
 func WorkspaceRules(name string) store.Key     { return store.Key("rules/workspace/" + name) }
@@ -54,9 +58,16 @@ func ListedKey(p core.Place, who core.Person) store.Key {
 }
 func PairKey(code string) store.Key { return store.Key("pair/" + code) }
 
-// Documents of which there is one: people's roles, and who has a pairing code.
+// Doubt says that whoever sent a session's letters died: of the letter at Position, the first message that is not recorded as sent may have been sent.
+type Doubt struct {
+	Position int64 `json:"position"`
+}
+
+// Documents of which there is one: people's roles, who has a pairing code, what is frozen, and the audit log's last seal.
 const (
 	AccessKey   store.Key = "access"
+	FreezeKey   store.Key = "freeze"
+	SealKey     store.Key = "seal"
 	PairingsKey store.Key = "pairings"
 )
 
@@ -80,8 +91,14 @@ func ByPlace(p core.Place) store.Index { return store.Index("by-place/" + p.Key(
 // ByWorkspace holds the sessions of a workspace that a replica holds now: the quota of a workspace is counted from it.
 func ByWorkspace(name string) store.Index { return store.Index("by-workspace/" + name) }
 
-// Logs.
-const Audit store.Log = "audit" // kept 400 days
+// Belongs holds the keys of the documents that go with a session when it is forgotten: its prompts, approvals and refs.
+func Belongs(id core.SessionID) store.Index { return store.Index("belongs/" + id) }
+
+// Logs. The audit log and its seals are kept 400 days.
+const (
+	Audit store.Log = "audit"
+	Seals store.Log = "seals"
+)
 
 // Transcript is a session's log of core.Record, kept with it.
 func Transcript(id core.SessionID) store.Log { return store.Log("transcript/" + id) }
@@ -93,5 +110,6 @@ func Lane(id core.SessionID) store.Log { return store.Log("lane/" + id) }
 const (
 	BellReady    store.Topic = "ready"    // something became ready; payload: the session
 	BellOrder    store.Topic = "order"    // a prompt has a new order; payload: the prompt
+	BellFreeze   store.Topic = "freeze"   // something was frozen or thawed
 	BellProgress store.Topic = "progress" // payload: a core.Event
 )
