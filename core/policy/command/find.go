@@ -138,3 +138,51 @@ func (c *call) findExec(roots, words []word.Word, inDir bool) {
 		c.Inner = append(c.Inner, in)
 	}
 }
+
+// fd runs everything behind -x or -X, up to a semicolon, for what it finds.
+func (c *call) fd() {
+	for i := 1; i < len(c.words); i++ {
+		if !c.words[i].Is("-x") && !c.words[i].Is("-X") && !c.words[i].Is("--exec") && !c.words[i].Is("--exec-batch") {
+			continue
+		}
+		end := i + 1
+		for end < len(c.words) && !c.words[end].Is(";") {
+			end++
+		}
+		inner, placed := []word.Word{}, false
+		for _, w := range c.words[i+1 : end] {
+			if at := strings.IndexByte(w.Text, '{'); at >= 0 && w.Kind == word.Known {
+				w, placed = word.Word{Kind: word.Open, Text: w.Text[:at]}, true
+			}
+			inner = append(inner, w)
+		}
+		if len(inner) == 0 {
+			c.opaque("fd runs a command that is not known")
+			return
+		}
+		if !placed {
+			inner = append(inner, word.Word{Kind: word.Open})
+		}
+		c.Inner = append(c.Inner, Inner{Words: inner, Dir: c.dir})
+		c.generic(c.before(i))
+		return
+	}
+	for _, u := range c.uses {
+		// glued or abbreviated
+		if u.name == "-x" || u.name == "-X" {
+			c.opaque("fd runs a command that is not known")
+		}
+	}
+	c.generic(c.rest())
+}
+
+// before returns the operands that stand before word at.
+func (c *call) before(at int) []word.Word {
+	var out []word.Word
+	for _, i := range c.operands {
+		if i < at {
+			out = append(out, c.words[i])
+		}
+	}
+	return out
+}

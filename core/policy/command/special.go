@@ -35,6 +35,8 @@ func (c *call) special() bool {
 		c.awk(rest)
 	case "find":
 		c.find()
+	case "fd", "fdfind":
+		c.fd()
 	case "cp", "mv", "install", "ginstall", "ln", "rsync":
 		c.copy(tool, rest)
 	case "rm":

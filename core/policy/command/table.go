@@ -232,6 +232,10 @@ func (r *row) parse(words []word.Word, skip int) *args {
 }
 
 func (a *args) operand(i int, c class) {
+	if a.row.name == "git push" && strings.HasPrefix(a.words[i].Text, "+") {
+		// +branch forces as --force does
+		a.uses = append(a.uses, use{option: a.row.options["--force"], name: a.row.options["--force"].name, at: i})
+	}
 	a.class[i] = c
 	a.operands = append(a.operands, i)
 }

@@ -109,24 +109,16 @@ func joined(words []word.Word) word.Word {
 func (c *call) env(rest []word.Word) {
 	inner := Inner{Dir: c.dir}
 	if u, ok := c.opt("-S"); ok {
-		if u.value.Kind != word.Known || strings.ContainsAny(u.value.Text, "$\\#") {
+		words, err := split(u.value.Text)
+		if err != nil || u.value.Kind != word.Known || strings.ContainsAny(u.value.Text, "$\\#*") {
 			c.opaque("the text that env splits is not analysed")
 			c.Part.Free = false
 		}
-		words, err := split(u.value.Text)
-		if err != nil {
-			c.opaque("the text that env splits is not analysed")
-			return
-		}
-		// options may stand in the text
-		again := append(append([]word.Word{c.words[0]}, word.Lits(words...)...), rest...)
-		inner.Words = again
-		if len(words) == 0 || !strings.HasPrefix(words[0], "-") {
-			rest = append(word.Lits(words...), rest...)
-		} else {
-			c.Inner = append(c.Inner, inner)
-			return
-		}
+		// env puts the words in the place of the text and starts again
+		inner.Words = append([]word.Word{c.words[0]}, word.Lits(words...)...)
+		inner.Words = append(inner.Words, c.words[u.valueAt+1:]...)
+		c.Inner = append(c.Inner, inner)
+		return
 	}
 	for len(rest) > 0 && strings.Contains(rest[0].Text, "=") {
 		name, value, _ := strings.Cut(rest[0].Text, "=")

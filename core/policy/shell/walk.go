@@ -72,7 +72,7 @@ func (w *walker) command(s *state, cmd syntax.Command, in stdin) outcome {
 		w.function(s, c)
 	case *syntax.TimeClause:
 		if c.Stmt != nil {
-			return w.stmt(s, c.Stmt, in)
+			return w.stmt(s, undashed(c.Stmt), in)
 		}
 	case *syntax.DeclClause:
 		return w.declare(s, c)
@@ -80,6 +80,18 @@ func (w *walker) command(s *state, cmd syntax.Command, in stdin) outcome {
 		w.other(s, cmd)
 	}
 	return same(s)
+}
+
+// undashed returns what time runs without the options in front, which the parser takes for the command.
+func undashed(st *syntax.Stmt) *syntax.Stmt {
+	call, ok := st.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) < 2 || !strings.HasPrefix(call.Args[0].Lit(), "-") {
+		return st
+	}
+	next, bare := *st, *call
+	bare.Args = bare.Args[1:]
+	next.Cmd = &bare
+	return undashed(&next)
 }
 
 // other walks commands outside the subset for the sake of what stands within them.
