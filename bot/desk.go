@@ -224,7 +224,7 @@ func (d *Desk) admit(ctx context.Context, v *visit, now time.Time) (scheduler.Su
 	case v.bound != "":
 		sub.Session = v.bound
 	default:
-		sub.New = &scheduler.NewSession{Workspace: d.workspace(v), Bind: true}
+		sub.New = &scheduler.NewSession{Workspace: d.workspace(v), Bind: true, Join: true}
 	}
 	return sub, true
 }

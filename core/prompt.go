@@ -108,7 +108,8 @@ type Prompt struct {
 	// Unattended: nobody can be asked; what would be asked is refused, and the prompt ends with the process that wants it.
 	Unattended bool `json:"unattended,omitempty"`
 	// Question is what a waiting prompt asks when it is not an approval.
-	Question string `json:"question,omitempty"`
+	Question string   `json:"question,omitempty"`
+	Choices  []string `json:"choices,omitempty"` // that it offers
 }
 
 // To moves the prompt to a state, or refuses with ErrRefused and leaves it.

@@ -30,7 +30,7 @@ const (
 	EndRefused     Ending = "refused"     // a rule denies it, or nobody could be asked
 	EndDenied      Ending = "denied"      // by a person
 	EndUnanswered  Ending = "unanswered"  // the approval expired
-	EndInterrupted Ending = "interrupted" // it never started: stop, or the end of its prompt
+	EndInterrupted Ending = "interrupted" // it never started, or was ended before it was finished: stop, shutdown, the end of its prompt
 	EndUnknown     Ending = "unknown"     // it started, and its end was not seen
 )
 

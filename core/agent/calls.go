@@ -17,26 +17,34 @@ import (
 // maxParallel is how many read-only calls of one answer run at the same time.
 const maxParallel = 8
 
+// maxAsked is how many calls of one answer are asked about on one card; the others on the next.
+const maxAsked = 10
+
 // calls runs the calls of one answer that have no result yet: those without side effects that stand together in parallel, the others in order. The first one
-// that a person must be asked about ends the run; all that have to be asked about are asked together.
+// that a person must be asked about ends the run; all that have to be asked about are asked together. The rules are read again whenever something has run.
 func (t *turns) calls(ctx context.Context, calls []call) (scheduler.Outcome, error) {
-	p, err := t.policy(ctx)
-	if err != nil {
-		return scheduler.Outcome{}, err
-	}
 	approvals, err := t.approvals(ctx)
 	if err != nil {
 		return scheduler.Outcome{}, err
 	}
+	var p *policy.Policy
 	var reads []judged
 	flush := func() error {
+		if len(reads) == 0 {
+			return nil
+		}
 		err := t.readAll(ctx, reads)
-		reads = nil
+		reads, p = nil, nil
 		return err
 	}
 	for i, c := range calls {
 		if err := t.run.Boundary(ctx); err != nil {
 			return scheduler.Outcome{}, err
+		}
+		if p == nil {
+			if p, err = t.policy(ctx); err != nil {
+				return scheduler.Outcome{}, err
+			}
 		}
 		spec, plan, err := t.plan(ctx, c)
 		if err != nil {
@@ -46,20 +54,31 @@ func (t *turns) calls(ctx context.Context, calls []call) (scheduler.Outcome, err
 			continue
 		}
 		j := t.judge(p, c, spec, plan)
-		if j.decision == policy.Allow && spec.ReadOnly && len(reads) < maxParallel {
-			reads = append(reads, j)
+		if j.decision == policy.Allow && spec.ReadOnly && approvals[c.ID].ID == "" {
+			if reads = append(reads, j); len(reads) == maxParallel {
+				if err := flush(); err != nil {
+					return scheduler.Outcome{}, err
+				}
+			}
 			continue
 		}
-		if err := flush(); err != nil {
-			return scheduler.Outcome{}, err
+		if len(reads) > 0 { // they may take long: this call is judged behind them
+			if err := flush(); err != nil {
+				return scheduler.Outcome{}, err
+			}
+			if p, err = t.policy(ctx); err != nil {
+				return scheduler.Outcome{}, err
+			}
+			j = t.judge(p, c, spec, plan)
 		}
 		ask, err := t.settle(ctx, j, approvals[c.ID])
 		if err != nil {
 			return scheduler.Outcome{}, err
 		}
 		if ask {
-			return t.askAll(ctx, p, calls[i:], approvals), nil
+			return t.askAll(ctx, p, j, calls[i+1:], approvals), nil
 		}
+		p = nil
 	}
 	return scheduler.Outcome{}, flush()
 }
@@ -86,10 +105,10 @@ func (t *turns) settle(ctx context.Context, j judged, a core.Approval) (ask bool
 			reason = " (" + a.Reason + ")"
 		}
 		return false, t.answer(ctx, j.call, core.EndDenied, fmt.Sprintf(tellsDenied, reason), j.digest)
-	case j.decision == policy.Allow:
-		return false, t.start(ctx, j, "")
 	case a.State == core.Approved && a.Used.IsZero() && a.Digest == j.digest:
 		return false, t.start(ctx, j, a.ID)
+	case j.decision == policy.Allow:
+		return false, t.start(ctx, j, "")
 	case t.log.deniedBefore(t.run.Prompt.ID, j.digest):
 		return false, t.answer(ctx, j.call, core.EndDenied, tellsBefore, j.digest)
 	case t.run.Prompt.Unattended || t.run.Prompt.Place.IsZero():
@@ -108,10 +127,10 @@ func (t *turns) refused(ctx context.Context, j judged, why string) {
 	}
 }
 
-// askAll asks about every call of the answer that needs it, from the first on: one card. What was approved before and has not changed is not asked again.
-func (t *turns) askAll(ctx context.Context, p *policy.Policy, calls []call, approvals map[core.CallID]core.Approval) scheduler.Outcome {
-	out := scheduler.Outcome{State: core.Waiting}
-	for _, c := range calls {
+// askAll asks about a call and about all behind it that need it: one card. What was decided before and has not changed is not asked again.
+func (t *turns) askAll(ctx context.Context, p *policy.Policy, first judged, rest []call, approvals map[core.CallID]core.Approval) scheduler.Outcome {
+	out := scheduler.Outcome{State: core.Waiting, Asks: []core.Approval{first.approval()}}
+	for _, c := range rest {
 		spec, plan, err := t.plan(ctx, c)
 		if err != nil {
 			continue // told to the model when its turn comes
@@ -121,7 +140,7 @@ func (t *turns) askAll(ctx context.Context, p *policy.Policy, calls []call, appr
 			out.Keep = append(out.Keep, a.ID)
 			continue
 		}
-		if j.decision == policy.Ask && !t.log.deniedBefore(t.run.Prompt.ID, j.digest) {
+		if j.decision == policy.Ask && len(out.Asks) < maxAsked && !t.log.deniedBefore(t.run.Prompt.ID, j.digest) {
 			out.Asks = append(out.Asks, j.approval())
 		}
 	}
@@ -130,10 +149,10 @@ func (t *turns) askAll(ctx context.Context, p *policy.Policy, calls []call, appr
 
 // start runs a call that the gate let through. Its intent is written first; after that it is never started again.
 func (t *turns) start(ctx context.Context, j judged, approval core.ApprovalID) error {
-	if !j.spec.ReadOnly {
+	if !j.spec.ReadOnly || approval != "" {
 		intent := core.Record{Kind: core.RecordIntent, Prompt: t.run.Prompt.ID, Time: t.run.Now(), Call: j.call.ID, Tool: j.spec.Name, Show: j.plan.Line,
 			Digest: j.digest, Approval: approval, Claims: j.plan.Writes}
-		if err := t.run.Begin(ctx, intent, approval); err != nil {
+		if err := t.run.Begin(ctx, intent, approval, j.rule); err != nil {
 			if errors.Is(err, core.ErrRefused) {
 				return t.answer(ctx, j.call, core.EndRefused, err.Error(), j.digest)
 			}

@@ -4,11 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
+	"syscall"
 
 	"paragents/core"
 	"paragents/core/policy"
@@ -38,16 +41,17 @@ var confirm = []string{"Bash(git push --force:*)", "Bash(rm -r:*)"}
 
 // policy compiles the rules that hold now: the operator's, the workspace's, what people stored, and the session's mode.
 func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
-	session, workspace, err := t.run.Rules(ctx)
+	now, err := t.run.Standing(ctx)
 	if err != nil {
 		return nil, err
 	}
+	t.mode = now.Mode
 	managed := t.a.cfg.Managed
 	managed.Name, managed.Confirm = "managed", confirm
 	operator := t.ws.Rules
 	operator.Name = "workspace"
-	layers := []policy.Layer{managed, operator, stored("workspace (stored)", workspace), stored("session", session)}
-	if t.run.Session.Mode == core.ModeEdits {
+	layers := []policy.Layer{managed, operator, stored("workspace (stored)", now.Workspace), stored("session", now.Session)}
+	if t.mode == core.ModeEdits {
 		layers = append(layers, policy.Layer{Name: "mode edits", Allow: []string{"Write(./**)"}})
 	}
 	p, errs := policy.Compile(layers, policy.Options{BuiltIns: true, ReadDefault: true, Protected: t.a.cfg.Protected})
@@ -83,21 +87,28 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 		j.writes = append(j.writes, v.Writes...)
 		j.hosts = append(j.hosts, v.URLs...)
 		j.confirm = j.confirm || v.Confirm
+		unbound := ""
 		for _, path := range v.Scripts {
 			if j.action.Scripts == nil {
 				j.action.Scripts = map[string]string{}
 			}
-			j.action.Scripts[path] = hashFile(path)
+			sum, ok := hashFile(path)
+			if j.action.Scripts[path] = sum; !ok {
+				unbound = path
+			}
+		}
+		if v.Decision == policy.Ask && unbound != "" {
+			v.Decision, v.Reason = policy.Deny, fmt.Sprintf(tellsUnbound, unbound, maxScript>>20)
 		}
 		if v.Decision == policy.Ask {
 			j.offers = append(j.offers, v.Offers...)
 			offerable = offerable && len(v.Offers) > 0
 		}
-		if v.Decision < j.decision {
+		if v.Decision < j.decision || j.rule == "" && j.decision == policy.Allow {
 			j.decision, j.reason, j.rule = v.Decision, v.Reason, v.Rule
 		}
 	}
-	if t.run.Session.Mode == core.ModePlan && !spec.ReadOnly {
+	if t.mode == core.ModePlan && !spec.ReadOnly {
 		j.decision, j.reason = policy.Deny, tellsPlanMode
 	}
 	if !offerable {
@@ -123,25 +134,25 @@ func (j judged) approval() core.Approval {
 	return a
 }
 
-// maxScript bounds how much of a script is hashed; a longer one counts as changed each time, so that it is never bound to a digest that does not
-// cover it.
+// maxScript is the largest script that is hashed, in bytes.
 const maxScript = 64 << 20
 
-// hashFile is the SHA-256 of a file's content in hex; for one that cannot be read, why.
-func hashFile(path string) string {
-	f, err := os.Open(path)
+// hashFile is the SHA-256 of a file's content in hex; "missing" when there is none. ok is false for what cannot be bound: directories, pipes, what is too large, what
+// cannot be read.
+func hashFile(path string) (sum string, ok bool) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe would wait for somebody who writes
 	if err != nil {
-		return "unreadable"
+		return "missing", errors.Is(err, fs.ErrNotExist)
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxScript {
-		return "not a file that can be bound"
+		return "", false
 	}
 	h := sha256.New()
 	if _, err := io.Copy(h, io.LimitReader(f, maxScript)); err != nil {
-		return "unreadable"
+		return "", false
 	}
-	return hex.EncodeToString(h.Sum(nil))
+	return hex.EncodeToString(h.Sum(nil)), true
 }
 
 // plan understands a call. The error is for the model.

@@ -76,7 +76,7 @@ func (t *transcript) open(p core.PromptID) []call {
 // conversation from then on.
 const invalidKey = "_invalid_arguments"
 
-// normal makes a model's calls fit to be stored: ids unique in the session, arguments a JSON object.
+// normal makes a model's calls fit to be stored: ids unique in the session, names of the letters that providers take, arguments a JSON object.
 func (t *transcript) normal(calls []core.Call) []core.Call {
 	used := map[core.CallID]bool{}
 	for _, r := range t.all() {
@@ -86,30 +86,70 @@ func (t *transcript) normal(calls []core.Call) []core.Call {
 	}
 	out := make([]core.Call, 0, len(calls))
 	for _, c := range calls {
-		id := c.ID
+		id := core.CallID(strings.ToValidUTF8(string(c.ID), "\uFFFD"))
+		c.ID = id
 		for n := 2; used[c.ID] || c.ID == ""; n++ {
 			c.ID = core.CallID(fmt.Sprintf("%s_%d", id, n))
 		}
 		used[c.ID] = true
-		c.Name = strings.ToValidUTF8(c.Name, "\uFFFD")
-		c.Arguments = strings.ToValidUTF8(c.Arguments, "\uFFFD")
-		var object map[string]json.RawMessage
-		if json.Unmarshal([]byte(c.Arguments), &object) != nil || object == nil {
-			head := c.Arguments
-			if len(head) > 200 {
-				head = strings.ToValidUTF8(head[:200], "") + "…"
-			}
-			raw, _ := json.Marshal(map[string]string{invalidKey: head}) // a map of strings always marshals
-			c.Arguments = string(raw)
-		}
+		c.Name = normalName(c.Name)
+		c.Arguments = normalArguments(strings.ToValidUTF8(c.Arguments, "\uFFFD"))
 		out = append(out, c)
 	}
 	return out
 }
 
-// results returns the results of a prompt's calls.
+// maxName is the longest name of a tool that providers take.
+const maxName = 64
+
+// normalName replaces what providers refuse in a name. No tool has a dash in its name, so that a name that was changed is nobody's.
+func normalName(name string) string {
+	name = strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return '-'
+	}, name)
+	if name == "" {
+		return "-"
+	}
+	return name[:min(len(name), maxName)]
+}
+
+func normalArguments(raw string) string {
+	var object map[string]json.RawMessage
+	if json.Unmarshal([]byte(raw), &object) == nil && object != nil {
+		if !strings.Contains(strings.ToLower(raw), `\ud`) { // no escaped surrogate, of which half a pair may be missing
+			return raw
+		}
+		var whole map[string]any
+		dec := json.NewDecoder(strings.NewReader(raw))
+		dec.UseNumber()
+		if dec.Decode(&whole) == nil {
+			if again, err := json.Marshal(whole); err == nil {
+				return string(again)
+			}
+		}
+	}
+	head := raw
+	if len(head) > 200 {
+		head = strings.ToValidUTF8(head[:200], "") + "…"
+	}
+	again, _ := json.Marshal(map[string]string{invalidKey: head}) // a map of strings always marshals
+	return string(again)
+}
+
+// results returns the results of a prompt's calls. A result that was written twice, because the answer to the first write was lost, counts once.
 func (t *transcript) results(p core.PromptID) []core.Record {
-	return slices.DeleteFunc(slices.Clone(t.all()), func(r core.Record) bool { return r.Kind != core.RecordResult || r.Prompt != p })
+	seen := map[core.CallID]bool{}
+	var out []core.Record
+	for _, r := range t.all() {
+		if r.Kind == core.RecordResult && r.Prompt == p && !seen[r.Call] {
+			seen[r.Call] = true
+			out = append(out, r)
+		}
+	}
+	return out
 }
 
 func (t *transcript) turns(p core.PromptID) int {
@@ -152,11 +192,18 @@ func (t *transcript) deniedBefore(p core.PromptID, digest string) bool {
 	return slices.ContainsFunc(t.results(p), func(r core.Record) bool { return r.Ending == core.EndDenied && r.Digest == digest })
 }
 
-// invalid counts the last results in a row that say that a call could not be understood.
+// invalid counts the last answers in a row none of whose calls could be understood.
 func (t *transcript) invalid(p core.PromptID) int {
+	endings := map[core.CallID]core.Ending{}
+	for _, r := range t.results(p) {
+		endings[r.Call] = r.Ending
+	}
 	n := 0
-	for _, r := range slices.Backward(t.results(p)) {
-		if r.Ending != core.EndInvalid {
+	for _, r := range slices.Backward(t.all()) {
+		if r.Kind != core.RecordAssistant || r.Prompt != p {
+			continue
+		}
+		if len(r.Calls) == 0 || slices.ContainsFunc(r.Calls, func(c core.Call) bool { return endings[c.ID] != core.EndInvalid }) {
 			break
 		}
 		n++
@@ -249,7 +296,7 @@ func messages(system string, records []core.Record, short map[core.CallID]bool) 
 			if r.Text == "" && len(r.Calls) == 0 {
 				continue
 			}
-			out = append(out, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: r.Calls})
+			out = append(out, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: shortCalls(r.Calls, short)})
 			for _, c := range r.Calls {
 				text := tellsInterrupt
 				if res, ok := results[c.ID]; ok {
@@ -260,6 +307,18 @@ func messages(system string, records []core.Record, short map[core.CallID]bool) 
 				}
 				out = append(out, llm.Message{Role: llm.ToolReply, CallID: string(c.ID), Content: text})
 			}
+		}
+	}
+	return out
+}
+
+// shortCalls leaves out long arguments of calls in short.
+func shortCalls(calls []core.Call, short map[core.CallID]bool) []core.Call {
+	out := slices.Clone(calls)
+	for i, c := range out {
+		if n := len(c.Arguments); short[c.ID] && n > keepChars {
+			raw, _ := json.Marshal(map[string]string{"left_out": fmt.Sprintf(tellsArguments, n)}) // a map of strings always marshals
+			out[i].Arguments = string(raw)
 		}
 	}
 	return out
@@ -303,7 +362,7 @@ func promptStarts(records []core.Record) []int {
 	return out
 }
 
-// leftOut says what the prompts were that are left out: what was asked, word for word, what ran, which files changed.
+// leftOut says what the prompts were that are left out: what was asked, what ran, which files changed.
 func leftOut(records []core.Record) string {
 	var b strings.Builder
 	b.WriteString(tellsLeftOut)
@@ -314,7 +373,7 @@ func leftOut(records []core.Record) string {
 		for _, res := range past.results(r.Prompt) {
 			did = append(did, res.Tool+" "+string(res.Ending))
 		}
-		fmt.Fprintf(&b, tellsLeftOutFor, r.Text, orNothing(did), orNothing(past.changed(r.Prompt)))
+		fmt.Fprintf(&b, tellsLeftOutFor, shorten(r.Text), orNothing(did), orNothing(past.changed(r.Prompt)))
 	}
 	return b.String()
 }

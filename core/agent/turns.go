@@ -31,6 +31,7 @@ type turns struct {
 	log    *transcript
 	system string
 	offers []llm.Tool
+	mode   core.Mode // at the last judgement
 	began  time.Time
 	logger *slog.Logger
 
@@ -41,7 +42,7 @@ type turns struct {
 
 // open reads the transcript and the workspace.
 func (a *Agent) open(ctx context.Context, r *scheduler.Run) (*turns, error) {
-	t := &turns{a: a, run: r, log: &transcript{}, began: time.Now(),
+	t := &turns{a: a, run: r, log: &transcript{}, began: time.Now(), mode: r.Session.Mode,
 		logger: a.cfg.Logger.With("session", r.Session.Ref, "prompt", r.Prompt.Ref, "trace_id", r.Prompt.Trace)}
 	records, err := r.Transcript(ctx)
 	if err != nil {
@@ -56,6 +57,9 @@ func (a *Agent) open(ctx context.Context, r *scheduler.Run) (*turns, error) {
 	if t.ws.Dir == "" {
 		return t, fmt.Errorf("workspace %q is not in this replica's configuration", r.Session.Workspace)
 	}
+	if t.system, err = t.prompt(); err != nil {
+		return t, err
+	}
 	root, err := os.OpenRoot(t.ws.Dir)
 	if err != nil {
 		return t, fmt.Errorf("open workspace %s: %w", t.ws.Name, err)
@@ -69,8 +73,7 @@ func (a *Agent) open(ctx context.Context, r *scheduler.Run) (*turns, error) {
 			t.offers = append(t.offers, llm.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
 		}
 	}
-	t.system, err = t.prompt()
-	return t, err
+	return t, nil
 }
 
 func (t *turns) close() { t.env.Root.Close() }

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -32,6 +33,9 @@ type NewSession struct {
 	Workspace string
 	Mode      core.Mode
 	Bind      bool // make it the one that plain text at the place goes to
+	// Join: if another open session is bound to the place by then, the prompt goes there instead. Of several first messages of a place, in one
+	// batch or on several replicas, one opens the session.
+	Join bool
 }
 
 // Accepted is what became of a submission.
@@ -68,40 +72,45 @@ type Named struct {
 	Session core.SessionID `json:"session"`
 }
 
-// name reserves a ref in a batch; one that is taken refuses the batch, and the next try draws another.
+// name reserves a ref in a batch, and notes that what it names goes with the session; one that is taken refuses the batch, and the next try draws
+// another.
 func (s *Scheduler) name(b *state.Batch, ref core.Ref, n Named) {
 	b.Expect(state.RefKey(ref), 0)
 	b.Put(state.RefKey(ref), n, 0)
+	for _, key := range []store.Key{state.RefKey(ref), store.Key(string(n.Kind) + "/" + n.ID)} {
+		b.InsertNow(state.Belongs(n.Session), string(key), 0)
+	}
 }
 
 // Accept makes prompts of submissions: all of them in one commit, with what else the caller wants in it (a cursor, events that were
 // handled otherwise). When it returns without an error, everything is durable and may be acknowledged.
 func (s *Scheduler) Accept(ctx context.Context, subs []Submission, also func(*state.Batch)) ([]Accepted, error) {
 	var out []Accepted
-	var hints []candidate
-	err := s.retry(ctx, "accept", func() error {
-		a := acceptance{s: s, sessions: map[core.SessionID]*state.Doc[core.Session]{}, seen: map[string]Seen{}}
-		if err := a.read(ctx, subs); err != nil {
-			return err
-		}
-		if also != nil {
-			also(&a.batch)
-		}
-		out = out[:0]
-		for _, sub := range subs {
-			out = append(out, a.accept(sub))
-		}
-		var res store.Result
-		var err error
-		if hints, res, err = a.commit(ctx); err != nil {
-			return fmt.Errorf("accept: %w", err)
-		}
-		s.clock.Observe(res.Time)
-		return nil
+	err := s.retry(ctx, "accept", func() (err error) {
+		out, err = s.acceptOnce(ctx, subs, also)
+		return err
 	})
-	if err != nil {
+	return out, err
+}
+
+// acceptOnce is Accept without a second try: ErrConflict when something changed meanwhile.
+func (s *Scheduler) acceptOnce(ctx context.Context, subs []Submission, also func(*state.Batch)) ([]Accepted, error) {
+	a := acceptance{s: s, sessions: map[core.SessionID]*state.Doc[core.Session]{}, seen: map[string]Seen{}, binds: map[store.Key]*bind{}}
+	if err := a.read(ctx, subs); err != nil {
 		return nil, err
 	}
+	if also != nil {
+		also(&a.batch)
+	}
+	out := make([]Accepted, 0, len(subs))
+	for _, sub := range subs {
+		out = append(out, a.accept(sub))
+	}
+	hints, res, err := a.commit(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("accept: %w", err)
+	}
+	s.clock.Observe(res.Time)
 	for _, c := range hints {
 		select {
 		case s.hints <- c:
@@ -118,51 +127,111 @@ type acceptance struct {
 	batch    state.Batch
 	sessions map[core.SessionID]*state.Doc[core.Session]
 	seen     map[string]Seen
+	binds    map[store.Key]*bind
 	changed  []core.SessionID
 	prompts  []core.Prompt // accepted at the head of their queues
 }
 
-// read gets the events and sessions of all submissions at one moment.
+// bind is a place's binding: as it was read, when somebody asked, and as it shall be.
+type bind struct {
+	read    bool
+	version int64
+	session core.SessionID
+	changed bool
+}
+
+// bind is what is known of a place's binding.
+func (a *acceptance) bind(p core.Place) *bind {
+	key := state.BindKey(p)
+	if a.binds[key] == nil {
+		a.binds[key] = &bind{}
+	}
+	return a.binds[key]
+}
+
+// read gets the events, sessions and bindings of all submissions at one moment, and then the sessions that the bindings lead to.
 func (a *acceptance) read(ctx context.Context, subs []Submission) error {
 	var keys []store.Key
 	for _, sub := range subs {
 		if sub.Event != "" {
 			keys = append(keys, state.EventKey(sub.Event))
 		}
-		if sub.New == nil {
+		switch {
+		case sub.New == nil:
 			keys = append(keys, state.SessionKey(sub.Session))
+		case sub.New.Join:
+			keys = append(keys, state.BindKey(sub.Place))
 		}
 	}
-	if len(keys) == 0 {
-		return nil
-	}
-	snap, err := a.s.store.Get(ctx, keys...)
+	docs, err := a.get(ctx, keys)
 	if err != nil {
 		return err
 	}
-	a.s.clock.Observe(snap.Time)
-	docs := snap.Docs
+	keys = nil
 	for _, sub := range subs {
 		if sub.Event != "" {
-			seen, err := state.Decode[Seen](state.EventKey(sub.Event), docs[0])
+			seen, err := state.Decode[Seen](state.EventKey(sub.Event), docs[state.EventKey(sub.Event)])
 			if err != nil {
 				return err
 			}
 			if seen.Exists() {
 				a.seen[sub.Event] = seen.Value
 			}
-			docs = docs[1:]
 		}
-		if sub.New == nil {
-			sess, err := state.Decode[core.Session](state.SessionKey(sub.Session), docs[0])
+		switch {
+		case sub.New == nil:
+			if err := a.session(sub.Session, docs); err != nil {
+				return err
+			}
+		case sub.New.Join:
+			key := state.BindKey(sub.Place)
+			d, err := state.Decode[Binding](key, docs[key])
 			if err != nil {
 				return err
 			}
-			a.sessions[sub.Session] = &sess
-			docs = docs[1:]
+			*a.bind(sub.Place) = bind{read: true, version: d.Version, session: d.Value.Session}
+			if d.Value.Session != "" {
+				keys = append(keys, state.SessionKey(d.Value.Session))
+			}
+		}
+	}
+	if docs, err = a.get(ctx, keys); err != nil {
+		return err
+	}
+	for _, b := range a.binds {
+		if b.session != "" && a.sessions[b.session] == nil {
+			if err := a.session(b.session, docs); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+// get reads documents, each once.
+func (a *acceptance) get(ctx context.Context, keys []store.Key) (map[store.Key]store.Doc, error) {
+	slices.Sort(keys)
+	keys = slices.Compact(keys)
+	if len(keys) == 0 {
+		return nil, nil
+	}
+	snap, err := a.s.store.Get(ctx, keys...)
+	if err != nil {
+		return nil, err
+	}
+	a.s.clock.Observe(snap.Time)
+	docs := make(map[store.Key]store.Doc, len(keys))
+	for i, key := range keys {
+		docs[key] = snap.Docs[i]
+	}
+	return docs, nil
+}
+
+// session notes a session as it was read.
+func (a *acceptance) session(id core.SessionID, docs map[store.Key]store.Doc) error {
+	d, err := state.Decode[core.Session](state.SessionKey(id), docs[state.SessionKey(id)])
+	a.sessions[id] = &d
+	return err
 }
 
 // accept adds one submission to the batch.
@@ -171,7 +240,7 @@ func (a *acceptance) accept(sub Submission) Accepted {
 		return Accepted{Duplicate: true, Session: core.Session{ID: seen.Session}, Prompt: core.Prompt{ID: seen.Prompt}}
 	}
 	now := a.s.clock.Now()
-	sess, err := a.session(sub, now)
+	sess, err := a.take(sub, now)
 	if err != nil {
 		if sub.Event != "" { // a refusal is an answer: the same event is not asked again
 			a.remember(sub.Event, Seen{})
@@ -203,42 +272,66 @@ func (a *acceptance) remember(event string, seen Seen) {
 	a.seen[event] = seen
 }
 
-// session finds or opens the session of a submission, and marks it as changed.
-func (a *acceptance) session(sub Submission, now time.Time) (*state.Doc[core.Session], error) {
-	if strings.TrimSpace(sub.Text) == "" && len(sub.Attachments) == 0 {
-		return nil, fmt.Errorf("%w: there is no text; write what is to be done", core.ErrRefused)
-	}
-	if sub.New != nil {
-		v := core.Session{ID: core.NewID[core.SessionID](now), Ref: core.NewRef(), Title: Title(sub.New.Title, sub.Text), Workspace: sub.New.Workspace,
-			Owner: sub.Author, Place: sub.Place, Mode: sub.New.Mode, Created: now}
-		if v.Mode == "" {
-			v.Mode = core.ModeAsk
-		}
-		a.s.name(&a.batch, v.Ref, Named{Kind: NamedSession, ID: string(v.ID), Session: v.ID})
-		if sub.New.Bind {
-			a.batch.Put(state.BindKey(sub.Place), Binding{Session: v.ID}, 0)
-		}
-		d := &state.Doc[core.Session]{Value: v}
-		a.sessions[v.ID] = d
-		a.changed = append(a.changed, v.ID)
-		return d, nil
-	}
-	d := a.sessions[sub.Session]
+// maxText is the longest prompt, in bytes: what is accepted fits into the store with all that belongs to it.
+const maxText = 256 << 10
+
+// take finds or opens the session of a submission, and marks it as changed.
+func (a *acceptance) take(sub Submission, now time.Time) (*state.Doc[core.Session], error) {
 	switch {
-	case d == nil || !d.Exists() && d.Value.ID == "":
+	case strings.TrimSpace(sub.Text) == "" && len(sub.Attachments) == 0:
+		return nil, fmt.Errorf("%w: there is no text; write what is to be done", core.ErrRefused)
+	case len(sub.Text) > maxText:
+		return nil, fmt.Errorf("%w: the text has more than %d bytes; put it into a file of the workspace and name that", core.ErrRefused, maxText)
+	}
+	id := sub.Session
+	if sub.New != nil {
+		if id = a.joined(sub); id == "" {
+			return a.open(sub, now), nil
+		}
+	}
+	d := a.sessions[id]
+	switch {
+	case d == nil || d.Value.ID == "":
 		return nil, fmt.Errorf("session: %w; list shows those that there are", core.ErrNotFound)
 	case d.Value.Closed:
 		return nil, fmt.Errorf("%w: session %s (%s) is closed; begin a new one", core.ErrRefused, d.Value.Ref, d.Value.Title)
 	case len(d.Value.Queue) >= a.s.cfg.MaxQueue:
 		return nil, fmt.Errorf("%w: session %s has %d unfinished prompts, which is the most; wait, or cancel one", core.ErrRefused, d.Value.Ref, len(d.Value.Queue))
 	}
-	for _, id := range a.changed {
-		if id == d.Value.ID {
-			return d, nil
-		}
+	if !slices.Contains(a.changed, id) {
+		a.changed = append(a.changed, id)
 	}
-	a.changed = append(a.changed, d.Value.ID)
 	return d, nil
+}
+
+// joined is the open session that the submission goes to because its place is bound to it; "" when it opens one.
+func (a *acceptance) joined(sub Submission) core.SessionID {
+	if !sub.New.Join {
+		return ""
+	}
+	id := a.bind(sub.Place).session
+	if d := a.sessions[id]; d == nil || d.Value.ID == "" || d.Value.Closed {
+		return ""
+	}
+	return id
+}
+
+// open opens a session.
+func (a *acceptance) open(sub Submission, now time.Time) *state.Doc[core.Session] {
+	v := core.Session{ID: core.NewID[core.SessionID](now), Ref: core.NewRef(), Title: Title(sub.New.Title, sub.Text), Workspace: sub.New.Workspace,
+		Owner: sub.Author, Place: sub.Place, Mode: sub.New.Mode, Created: now}
+	if v.Mode == "" {
+		v.Mode = core.ModeAsk
+	}
+	a.s.name(&a.batch, v.Ref, Named{Kind: NamedSession, ID: string(v.ID), Session: v.ID})
+	if sub.New.Bind {
+		b := a.bind(sub.Place)
+		b.session, b.changed = v.ID, true
+	}
+	d := &state.Doc[core.Session]{Value: v}
+	a.sessions[v.ID] = d
+	a.changed = append(a.changed, v.ID)
+	return d
 }
 
 // commit writes the changed sessions and everything collected before, and says which of the sessions can be run at once.
@@ -248,6 +341,14 @@ func (a *acceptance) commit(ctx context.Context) ([]candidate, store.Result, err
 		d := a.sessions[id]
 		a.batch.Update(state.SessionKey(id), d.Version, d.Value)
 		a.s.touch(&a.batch, d.Value)
+	}
+	for key, b := range a.binds {
+		if b.read {
+			a.batch.Expect(key, b.version)
+		}
+		if b.changed {
+			a.batch.Put(key, Binding{Session: b.session}, 0)
+		}
 	}
 	res, err := a.batch.Commit(ctx, a.s.store)
 	if err != nil {

@@ -72,7 +72,7 @@ func (s *Scheduler) acceptAlbum(ctx context.Context, group string) error {
 		_, err := b.Commit(ctx, s.store)
 		return err
 	}
-	_, err = s.Accept(ctx, []Submission{d.Value.Submission}, func(b *state.Batch) {
+	_, err = s.acceptOnce(ctx, []Submission{d.Value.Submission}, func(b *state.Batch) {
 		b.Expect(state.AlbumKey(group), d.Version)
 		b.RemoveFrom(state.Due, dueAlbum+group)
 	})

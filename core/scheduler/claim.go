@@ -61,7 +61,8 @@ func (s *Scheduler) dispatch(ctx, hard context.Context, holdings *sync.WaitGroup
 	}
 }
 
-// scan reads ready sessions and starts those that this replica may hold, from a random one on, so that replicas do not all try the same.
+// scan reads ready sessions and starts those that this replica may hold. Where it has room for all of them it begins at a random one, so that replicas do not
+// all try the same; else those come first that have been ready for longest.
 func (s *Scheduler) scan(ctx, hard context.Context, holdings *sync.WaitGroup) error {
 	var after *store.Entry
 	for range scanPages {
@@ -79,7 +80,10 @@ func (s *Scheduler) scan(ctx, hard context.Context, holdings *sync.WaitGroup) er
 			return err
 		}
 		if n := len(found); n > 0 {
-			from := rand.IntN(n)
+			from := 0
+			if n <= s.room() {
+				from = rand.IntN(n)
+			}
 			for i := range found {
 				s.start(ctx, hard, holdings, found[(from+i)%n])
 			}
@@ -92,15 +96,18 @@ func (s *Scheduler) scan(ctx, hard context.Context, holdings *sync.WaitGroup) er
 	return nil
 }
 
+// room is how many more sessions this replica can hold.
+func (s *Scheduler) room() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.cfg.MaxInFlight - len(s.held)
+}
+
 // candidates reads the sessions of a page that nobody holds and this replica may, with their first prompts: two round trips.
 func (s *Scheduler) candidates(ctx context.Context, entries []store.Entry) ([]candidate, error) {
 	keys := make([]store.Key, 0, 2*len(entries))
 	for _, e := range entries {
-		id := core.SessionID(e.Member)
-		s.mu.Lock()
-		_, mine := s.held[id]
-		s.mu.Unlock()
-		if !mine {
+		if id := core.SessionID(e.Member); !s.holds(id) {
 			keys = append(keys, state.SessionKey(id), state.ClaimKey(id))
 		}
 	}
@@ -127,16 +134,25 @@ func (s *Scheduler) candidates(ctx context.Context, entries []store.Entry) ([]ca
 			prompts = append(prompts, state.PromptKey(sess.Value.Queue[0]))
 		}
 	}
-	docs, _, err := state.GetAll[core.Prompt](ctx, s.store, prompts)
-	if err != nil {
+	if len(prompts) == 0 {
+		return found, nil
+	}
+	if snap, err = s.store.Get(ctx, prompts...); err != nil {
 		return nil, err
 	}
-	for i := range found {
-		if len(found[i].session.Value.Queue) > 0 {
-			found[i].prompt, docs = docs[0], docs[1:]
+	docs, whole := snap.Docs, found[:0]
+	for _, c := range found {
+		if len(c.session.Value.Queue) > 0 {
+			if c.prompt, err = state.Decode[core.Prompt](state.PromptKey(c.session.Value.Queue[0]), docs[0]); err != nil {
+				s.log.Error("leaving a session alone", "session", c.session.Value.Ref, "error", err)
+			}
+			if docs = docs[1:]; err != nil {
+				continue
+			}
 		}
+		whole = append(whole, c)
 	}
-	return found, nil
+	return whole, nil
 }
 
 // start holds a candidate in a goroutine of its own, if a slot is free. A prompt that was taken over twice gets the replica for itself.
@@ -146,7 +162,7 @@ func (s *Scheduler) start(ctx, hard context.Context, holdings *sync.WaitGroup, c
 	if c.prompt.Value.Takeovers >= 2 {
 		weight = int64(s.cfg.MaxInFlight)
 	}
-	if ctx.Err() != nil || !s.slots.TryAcquire(weight) {
+	if ctx.Err() != nil || runnable(c.session.Value, c.prompt) && s.frozen(c.session.Value, c.prompt.Value) || !s.slots.TryAcquire(weight) {
 		return
 	}
 	h := newHolding(hard)
@@ -239,9 +255,16 @@ func (s *Scheduler) hold(h *holding, c candidate) {
 		finish, again = s.drain(ctx, run)
 	}
 	if run.Prompt.ID != "" {
-		out := s.cfg.Agent.Run(ctx, run)
-		if err := s.settle(ctx, run, out, finish); err != nil {
-			log.Error("cannot settle the prompt; another replica goes on with it", "prompt", run.Prompt.Ref, "error", err)
+		if err := s.record(ctx, run, finish); err != nil {
+			log.Warn("cannot record what was sent; the session is taken over", "error", err)
+			return
+		}
+		out := Outcome{State: core.Queued}
+		if run.Prompt.Order == core.OrderNone { // else somebody has ended it before it began
+			out = s.cfg.Agent.Run(ctx, run)
+		}
+		if err := s.settle(ctx, run, out); err != nil {
+			log.Error("cannot settle the prompt; it is taken over", "prompt", run.Prompt.Ref, "error", err)
 			return
 		}
 		if finish, again, err = s.drainLast(run); err != nil {
@@ -249,6 +272,17 @@ func (s *Scheduler) hold(h *holding, c candidate) {
 		}
 	}
 	if err := s.release(run, finish, again); err != nil {
-		log.Warn("cannot give the session back; it is taken over when the lease is gone", "error", err)
+		log.Warn("cannot give the session back; it is taken over", "error", err)
 	}
+}
+
+// record writes down what a drain left to be recorded, before a run that may take long.
+func (s *Scheduler) record(ctx context.Context, r *Run, finish func(*state.Batch)) error {
+	if finish == nil {
+		return nil
+	}
+	b := &state.Batch{}
+	b.Fence, b.Durable = &r.fence, true
+	finish(b)
+	return r.commit(context.WithoutCancel(ctx), b)
 }

@@ -23,6 +23,9 @@ type Decision struct {
 // on, rules are stored, people are told) is in the same commit.
 func (s *Scheduler) Decide(ctx context.Context, id core.ApprovalID, d Decision) (core.Approval, error) {
 	var out core.Approval
+	if d.State != core.Approved && d.State != core.Denied {
+		return out, fmt.Errorf("%w: a person approves or denies; nobody makes an approval %s", core.ErrRefused, d.State)
+	}
 	err := s.retry(ctx, "decide approval", func() error {
 		key := state.ApprovalKey(id)
 		a, now, err := state.Get[core.Approval](ctx, s.store, key)
@@ -108,6 +111,7 @@ func (s *Scheduler) goOn(ctx context.Context, b *state.Batch, prompt core.Prompt
 			return nil
 		}
 	}
+	p.Value.Question, p.Value.Choices = "", nil
 	return p.Value.To(core.Queued, "")
 }
 
@@ -152,7 +156,7 @@ func (s *Scheduler) storeRules(ctx context.Context, b *state.Batch, a core.Appro
 		return err
 	}
 	for _, rule := range a.Offers {
-		if !rules.Value.has(rule) {
+		if !rules.Value.Has(rule) {
 			rules.Value.Allow = append(rules.Value.Allow, StoredRule{Rule: rule, By: d.By, At: now, Request: a.Ref, Show: a.Action.Show})
 		}
 	}
@@ -163,7 +167,8 @@ func (s *Scheduler) storeRules(ctx context.Context, b *state.Batch, a core.Appro
 	return nil
 }
 
-func (r Rules) has(rule string) bool {
+// Has reports whether a rule is among them.
+func (r Rules) Has(rule string) bool {
 	for _, old := range r.Allow {
 		if old.Rule == rule {
 			return true

@@ -86,10 +86,14 @@ func (s *Scheduler) unanswered(ctx context.Context, b *state.Batch, a core.Appro
 		return err
 	}
 	v := &p.prompt.Value
+	if v.Question != "" { // of several on one card, the first that expires asks
+		return nil
+	}
+	v.Choices = []string{core.ChoiceAgain, core.ChoiceClose}
 	v.Question = "nobody answered " + string(a.Ref) + " in time; ask again?"
 	b.Update(state.PromptKey(v.ID), p.prompt.Version, *v)
 	b.Append(state.Lane(a.Session), letter(s.clock.Now(), p.session.Value, *v,
-		core.Event{Type: core.EventQuestion, Text: v.Question, Choices: []string{core.ChoiceAgain, core.ChoiceClose}}, true))
+		core.Event{Type: core.EventQuestion, Text: v.Question, Choices: v.Choices}, true))
 	return nil
 }
 
@@ -127,45 +131,49 @@ func (s *Scheduler) collect(ctx context.Context) {
 	}
 }
 
-// forget removes a closed session with its prompts, approvals, refs and logs.
+// forgetAtOnce is how many documents of a session are removed in one commit.
+const forgetAtOnce = 500
+
+// forget removes a closed session with its prompts, approvals, refs and logs. The session itself goes last, so that what was cut off is gone on with.
 func (s *Scheduler) forget(ctx context.Context, id core.SessionID) error {
 	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
 	if err != nil {
 		return err
 	}
-	records, err := s.Transcript(ctx, id)
+	v := sess.Value
+	last := state.Batch{}
+	last.Expect(state.SessionKey(id), sess.Version)
+	last.Batch.Delete = []store.Key{state.SessionKey(id), state.SizeKey(id), state.PiecesKey(id), state.DoubtKey(id), state.SessionRules(id)}
+	last.Trim = []store.Trim{{Log: state.Transcript(id), Before: math.MaxInt64}, {Log: state.Lane(id), Before: math.MaxInt64}}
+	for _, index := range []store.Index{state.GC, state.Sessions, state.ByPerson(v.Owner), state.ByPlace(v.Place), state.Ready} {
+		last.RemoveFrom(index, string(id))
+	}
+	bound, _, err := state.Get[Binding](ctx, s.store, state.BindKey(v.Place))
 	if err != nil {
 		return err
 	}
-	var b state.Batch
-	b.Expect(state.SessionKey(id), sess.Version)
-	gone := map[store.Key]bool{}
-	drop := func(keys ...store.Key) {
-		for _, k := range keys {
-			if !gone[k] {
-				gone[k] = true
-				b.Batch.Delete = append(b.Batch.Delete, k)
-			}
-		}
+	if bound.Value.Session == id {
+		last.Expect(state.BindKey(v.Place), bound.Version)
+		last.Batch.Delete = append(last.Batch.Delete, state.BindKey(v.Place))
 	}
-	for _, rec := range records {
-		p, _, err := state.Get[core.Prompt](ctx, s.store, state.PromptKey(rec.Prompt))
+	for {
+		page, err := s.store.Scan(ctx, state.Belongs(id), store.Range{Limit: forgetAtOnce})
 		if err != nil {
 			return err
 		}
-		if p.Exists() {
-			drop(state.PromptKey(rec.Prompt), state.RefKey(p.Value.Ref))
+		var b state.Batch
+		for _, e := range page.Entries {
+			b.RemoveFrom(state.Belongs(id), e.Member)
+			if key := store.Key(e.Member); key != state.SessionKey(id) {
+				b.Batch.Delete = append(b.Batch.Delete, key)
+			}
 		}
-		if rec.Approval != "" {
-			drop(state.ApprovalKey(rec.Approval))
+		if len(page.Entries) == 0 {
+			_, err := last.Commit(ctx, s.store)
+			return err
+		}
+		if _, err := b.Commit(ctx, s.store); err != nil {
+			return err
 		}
 	}
-	v := sess.Value
-	drop(state.SessionKey(id), state.RefKey(v.Ref), state.SizeKey(id), state.PiecesKey(id), state.SessionRules(id))
-	b.Trim = []store.Trim{{Log: state.Transcript(id), Before: math.MaxInt64}, {Log: state.Lane(id), Before: math.MaxInt64}}
-	for _, index := range []store.Index{state.GC, state.Sessions, state.ByPerson(v.Owner), state.ByPlace(v.Place), state.Ready} {
-		b.RemoveFrom(index, string(id))
-	}
-	_, err = b.Commit(ctx, s.store)
-	return err
 }

@@ -52,7 +52,7 @@ func (s *Scheduler) take(ctx context.Context, name string) (core.ReplicaID, int6
 	b := &state.Batch{}
 	b.Durable = true
 	b.Expect(key, d.Version)
-	if d.Exists() {
+	if d.Exists() && d.Value.Replica != id { // our own is left from a time when it could not be given up, or the answer to taking it was lost
 		r, _, err := state.Get[Replica](ctx, s.store, state.ReplicaKey(d.Value.Replica))
 		if err != nil || r.Exists() {
 			return "", 0, err

@@ -14,6 +14,7 @@ type View struct {
 	Session core.Session
 	Prompt  core.Prompt // zero when there has been none
 	Replica core.ReplicaID
+	Frozen  bool // the brake holds the prompt
 }
 
 // Word is the session's state for people.
@@ -23,6 +24,8 @@ func (v View) Word() string {
 		return "closed"
 	case len(v.Session.Queue) == 0:
 		return "idle"
+	case v.Frozen && !v.Prompt.State.Ended():
+		return "frozen"
 	case v.Session.Held && v.Prompt.State == core.Queued:
 		return "held"
 	}
@@ -104,12 +107,16 @@ func (s *Scheduler) Views(ctx context.Context, ids []core.SessionID) ([]View, er
 		out = append(out, v)
 		prompts = append(prompts, state.PromptKey(id))
 	}
-	docs, _, err := state.GetAll[core.Prompt](ctx, s.store, prompts)
-	if err != nil {
+	if len(prompts) == 0 {
+		return out, nil
+	}
+	if snap, err = s.store.Get(ctx, prompts...); err != nil {
 		return nil, err
 	}
-	for i := range out {
-		out[i].Prompt = docs[i].Value
+	for i, key := range prompts {
+		if p, err := state.Decode[core.Prompt](key, snap.Docs[i]); err == nil { // of a newer version, it is shown by those who know it
+			out[i].Prompt = p.Value
+		}
 	}
 	return out, nil
 }

@@ -81,7 +81,9 @@ func (s *Scheduler) heartbeat(ctx context.Context) {
 		case <-t.C:
 		}
 		if s.renew(ctx) {
-			s.orders(ctx)
+			look, cancel := context.WithTimeout(ctx, s.cfg.Lease/6) // it must not cost the next renewal
+			s.orders(look)
+			cancel()
 			continue
 		}
 		if ctx.Err() != nil {

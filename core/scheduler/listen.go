@@ -13,7 +13,7 @@ import (
 // again at every renewal of the lease.
 func (s *Scheduler) listen(ctx context.Context) {
 	for wait := 100 * time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 5*time.Second) {
-		bells, err := s.store.Subscribe(ctx, state.BellReady, state.BellOrder)
+		bells, err := s.store.Subscribe(ctx, state.BellReady, state.BellOrder, state.BellFreeze)
 		if err != nil {
 			s.log.Warn("cannot listen for bells; looking every second instead, and trying again", "error", err)
 			select {
@@ -25,6 +25,8 @@ func (s *Scheduler) listen(ctx context.Context) {
 		wait = 100 * time.Millisecond
 		for n := range bells {
 			switch n.Topic {
+			case state.BellFreeze:
+				s.brake(ctx)
 			case state.BellReady:
 				s.poke()
 			case state.BellOrder:

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -83,6 +82,32 @@ func (s *Scheduler) cancel(ctx context.Context, b *state.Batch, p *pair, who cor
 	return s.end(b, &p.session, v, core.Cancelled, Outcome{Error: by("stopped", who)})
 }
 
+// cancelAll cancels all of a session's prompts, the last first, and changes the session with them; the caller writes it.
+func (s *Scheduler) cancelAll(ctx context.Context, b *state.Batch, v *core.Session, who core.Person) error {
+	keys := make([]store.Key, len(v.Queue))
+	for i, id := range v.Queue {
+		keys[i] = state.PromptKey(id)
+	}
+	docs, _, err := state.GetAll[core.Prompt](ctx, s.store, keys)
+	if err != nil {
+		return err
+	}
+	for i, p := range slices.Backward(docs) {
+		if p.Value.State == core.Running {
+			s.order(b, &p.Value, core.OrderCancel, who)
+		} else {
+			if err := s.withdraw(ctx, b, p.Value, who); err != nil {
+				return err
+			}
+			if err := s.leave(b, v, &p.Value, core.Cancelled, Outcome{Error: by("stopped", who)}); err != nil {
+				return err
+			}
+		}
+		b.Update(keys[i], p.Version, p.Value)
+	}
+	return nil
+}
+
 // order stores what the replica that runs the prompt has to do, and rings for it.
 func (s *Scheduler) order(b *state.Batch, p *core.Prompt, o core.Order, who core.Person) {
 	p.Order, p.OrderBy = o, who
@@ -109,23 +134,33 @@ func (s *Scheduler) withdraw(ctx context.Context, b *state.Batch, p core.Prompt,
 	return nil
 }
 
-// Pause holds a prompt until Resume. A running one is interrupted: a model call is dropped and asked again later, a tool that runs is ended.
+// Pause holds a prompt until Resume. Of a running one a model call is dropped, to be asked again later, a tool that runs comes to its end, and no other is started.
+// What it waits for is withdrawn, to be asked again.
 func (s *Scheduler) Pause(ctx context.Context, id core.PromptID, who core.Person) (core.Prompt, error) {
 	return s.change(ctx, id, "pause", who, func(b *state.Batch, p *pair) error {
 		v := &p.prompt.Value
 		if v.State == core.Running {
+			if v.Order == core.OrderCancel {
+				return fmt.Errorf("%w: prompt %s is being stopped", core.ErrRefused, v.Ref)
+			}
 			s.order(b, v, core.OrderPause, who)
 			return nil
 		}
-		if err := s.withdraw(ctx, b, *v, who); err != nil {
+		if err := v.To(core.Paused, by("paused", who)); err != nil {
 			return err
 		}
-		v.Pending = nil
-		return v.To(core.Paused, by("paused", who))
+		return s.unask(ctx, b, v, who)
 	})
 }
 
-// Resume lets a paused prompt go on, or answers "continue" to the question of one that waits at a limit.
+// unask takes back what a prompt waits for.
+func (s *Scheduler) unask(ctx context.Context, b *state.Batch, p *core.Prompt, who core.Person) error {
+	err := s.withdraw(ctx, b, *p, who)
+	p.Pending, p.Question, p.Choices = nil, "", nil
+	return err
+}
+
+// Resume lets a paused prompt go on, or one that waits with a question; "continue" at a limit allows it the same again.
 func (s *Scheduler) Resume(ctx context.Context, id core.PromptID, who core.Person) (core.Prompt, error) {
 	return s.change(ctx, id, "resume", who, func(b *state.Batch, p *pair) error {
 		v := &p.prompt.Value
@@ -134,7 +169,12 @@ func (s *Scheduler) Resume(ctx context.Context, id core.PromptID, who core.Perso
 			v.Order = core.OrderNone
 			return nil
 		case v.State == core.Waiting && v.Question != "":
-			v.Extra, v.Question = v.Extra+1, ""
+			if slices.Contains(v.Choices, core.ChoiceContinue) {
+				v.Extra++
+			}
+			if err := s.unask(ctx, b, v, who); err != nil {
+				return err
+			}
 		case v.State != core.Paused:
 			return fmt.Errorf("%w: prompt %s is %s; only a paused one, or one that asks whether to continue, can be resumed", core.ErrRefused, v.Ref, v.State.Word())
 		}
@@ -146,15 +186,20 @@ func (s *Scheduler) Resume(ctx context.Context, id core.PromptID, who core.Perso
 	})
 }
 
-// Steer gives a running prompt a message that the model reads before its next turn. A prompt that is not running refuses it.
+// Steer gives an unfinished prompt a message that the model reads before its next turn. One that comes too late for that becomes a prompt of its own,
+// which runs next.
 func (s *Scheduler) Steer(ctx context.Context, id core.PromptID, who core.Person, text string) (core.Prompt, error) {
 	return s.change(ctx, id, "steer", who, func(b *state.Batch, p *pair) error {
 		v := &p.prompt.Value
 		if v.State.Ended() {
 			return fmt.Errorf("%w: prompt %s is %s; write a new one", core.ErrRefused, v.Ref, v.State.Word())
 		}
-		if len(v.Steer) >= s.cfg.MaxQueue {
-			return fmt.Errorf("%w: prompt %s has %d messages that it has not read yet", core.ErrRefused, v.Ref, len(v.Steer))
+		unread := len(text)
+		for _, t := range v.Steer {
+			unread += len(t)
+		}
+		if len(v.Steer) >= s.cfg.MaxQueue || unread > maxText {
+			return fmt.Errorf("%w: prompt %s has %d messages that it has not read yet, and no room for this one", core.ErrRefused, v.Ref, len(v.Steer))
 		}
 		v.Steer = append(v.Steer, text)
 		b.Ring(state.BellOrder, string(v.ID))
@@ -168,6 +213,9 @@ func (s *Scheduler) Stop(ctx context.Context, id core.SessionID, who core.Person
 	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
 	if err != nil {
 		return core.Prompt{}, 0, err
+	}
+	if !sess.Exists() {
+		return core.Prompt{}, 0, fmt.Errorf("session: %w", core.ErrNotFound)
 	}
 	if len(sess.Value.Queue) == 0 {
 		return core.Prompt{}, 0, fmt.Errorf("%w: nothing is going on in session %s", core.ErrRefused, sess.Value.Ref)
@@ -189,29 +237,22 @@ func (s *Scheduler) Stop(ctx context.Context, id core.SessionID, who core.Person
 	return p, held, err
 }
 
-// Release lets the prompts run that a stop held; with drop it cancels them instead.
+// Release lets the prompts run that a stop held; with drop it cancels them instead. It returns how many there were.
 func (s *Scheduler) Release(ctx context.Context, id core.SessionID, who core.Person, drop bool) (int, error) {
-	var held []core.PromptID
+	held := 0
 	err := s.session(ctx, id, "release", who, func(b *state.Batch, v *core.Session) error {
 		if !v.Held {
 			return fmt.Errorf("%w: session %s holds nothing back", core.ErrRefused, v.Ref)
 		}
-		held = slices.Clone(v.Queue)
-		if !drop {
-			v.Held = false
-			s.ready(b, id)
+		held = len(v.Queue)
+		v.Held = false
+		s.ready(b, id)
+		if drop {
+			return s.cancelAll(ctx, b, v, who)
 		}
 		return nil
 	})
-	if err != nil || !drop {
-		return len(held), err
-	}
-	for _, p := range held {
-		if _, err := s.Cancel(ctx, p, who); err != nil && !errors.Is(err, core.ErrRefused) {
-			return len(held), err
-		}
-	}
-	return len(held), nil
+	return held, err
 }
 
 // Close closes a session: its unfinished prompts are cancelled, and it takes no more.
@@ -222,19 +263,12 @@ func (s *Scheduler) Close(ctx context.Context, id core.SessionID, who core.Perso
 			return fmt.Errorf("%w: session %s is closed already", core.ErrRefused, v.Ref)
 		}
 		v.Closed = true
-		out = *v
 		b.InsertNow(state.GC, string(id), keepClosed)
-		return nil
+		err := s.cancelAll(ctx, b, v, who)
+		out = *v
+		return err
 	})
-	if err != nil {
-		return out, err
-	}
-	for _, p := range slices.Backward(out.Queue) {
-		if _, err := s.Cancel(ctx, p, who); err != nil && !errors.Is(err, core.ErrRefused) {
-			return out, err
-		}
-	}
-	return out, nil
+	return out, err
 }
 
 // Rename gives a session another title.

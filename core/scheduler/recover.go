@@ -13,8 +13,8 @@ import (
 // maxTakeovers is how often a prompt may be taken over without its transcript having grown.
 const maxTakeovers = 3
 
-// recover takes over the sessions whose replica is dead: it ends their claims, and their running prompts are queued again. Any number of replicas may do it at
-// once; versions see to it that one succeeds.
+// recover takes over the sessions whose replica is dead, and those that this one has a claim on but does not work at, because the answer to its claim was lost or it
+// could not give the session back: it ends the claims, and running prompts are queued again. Any number of replicas may do it at once; versions see to it that one succeeds.
 func (s *Scheduler) recover(ctx context.Context) {
 	var after *store.Entry
 	for ctx.Err() == nil {
@@ -37,16 +37,9 @@ func (s *Scheduler) recover(ctx context.Context) {
 }
 
 func (s *Scheduler) recoverPage(ctx context.Context, entries []store.Entry) error {
-	ids := make([]core.SessionID, 0, len(entries))
-	claims := make([]store.Key, 0, len(entries))
-	for _, e := range entries {
-		id := core.SessionID(e.Member)
-		s.mu.Lock()
-		_, mine := s.held[id]
-		s.mu.Unlock()
-		if !mine {
-			ids, claims = append(ids, id), append(claims, state.ClaimKey(id))
-		}
+	claims := make([]store.Key, len(entries))
+	for i, e := range entries {
+		claims[i] = state.ClaimKey(core.SessionID(e.Member))
 	}
 	docs, _, err := state.GetAll[Claim](ctx, s.store, claims)
 	if err != nil {
@@ -60,12 +53,15 @@ func (s *Scheduler) recoverPage(ctx context.Context, entries []store.Entry) erro
 	if err != nil {
 		return err
 	}
+	me := s.ID()
 	var errs error
 	for i, claim := range docs {
-		if claim.Exists() && alive[i].Exists() {
+		id := core.SessionID(entries[i].Member)
+		// Asked after the claims were read: what is held by now may have been claimed before, and what is not is nobody's work.
+		if s.holds(id) || claim.Exists() && alive[i].Exists() && claim.Value.Replica != me {
 			continue
 		}
-		err := s.takeOver(ctx, ids[i], claim)
+		err := s.takeOver(ctx, id, claim, claim.Value.Replica == me)
 		if err != nil && !errors.Is(err, store.ErrConflict) { // a conflict: somebody else has seen to it
 			errs = errors.Join(errs, err)
 		}
@@ -73,8 +69,16 @@ func (s *Scheduler) recoverPage(ctx context.Context, entries []store.Entry) erro
 	return errs
 }
 
-// takeOver ends the claim of a dead replica. The batch holds only as long as the replica is dead and the claim is still the one that was read.
-func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state.Doc[Claim]) error {
+func (s *Scheduler) holds(id core.SessionID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, mine := s.held[id]
+	return mine
+}
+
+// takeOver ends a claim of a dead replica, or one of this replica's own that nothing came of. The batch holds only as long as the replica is dead and the claim is still
+// the one that was read.
+func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state.Doc[Claim], own bool) error {
 	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
 	if err != nil {
 		return err
@@ -83,12 +87,21 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 	b.Durable = true
 	b.Expect(state.ClaimKey(id), claim.Version)
 	if claim.Exists() {
-		b.Expect(state.ReplicaKey(claim.Value.Replica), 0)
 		b.Batch.Delete = append(b.Batch.Delete, state.ClaimKey(id))
+		if !own {
+			b.Expect(state.ReplicaKey(claim.Value.Replica), 0)
+		}
 	}
 	b.RemoveFrom(state.Running, string(id))
 	b.RemoveFrom(state.ByWorkspace(sess.Value.Workspace), string(id))
+	if !sess.Exists() {
+		_, err := b.Commit(ctx, s.store)
+		return err
+	}
 	s.ready(b, id)
+	if err := s.doubt(ctx, b, id); err != nil {
+		return err
+	}
 	if len(sess.Value.Queue) == 0 {
 		_, err := b.Commit(ctx, s.store)
 		return err
@@ -131,6 +144,16 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 		return err
 	}
 	s.log.Info("took over a session of a dead replica", "session", sess.Value.Ref, "replica", claim.Value.Replica)
+	return nil
+}
+
+// doubt notes that the first message of the lane that is not recorded as sent may have been sent by who died.
+func (s *Scheduler) doubt(ctx context.Context, b *state.Batch, id core.SessionID) error {
+	first, err := s.store.Read(ctx, state.Lane(id), 0, 1)
+	if err != nil || len(first) == 0 {
+		return err
+	}
+	b.Put(state.DoubtKey(id), state.Doubt{Position: first[0].Position}, 0)
 	return nil
 }
 

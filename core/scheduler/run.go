@@ -134,16 +134,27 @@ func (r *Run) Transcript(ctx context.Context) (out []core.Record, err error) {
 	return out, err
 }
 
-// Rules reads what people stored for the session and for its workspace.
-func (r *Run) Rules(ctx context.Context) (session, workspace Rules, err error) {
+// Standing is what people have laid down for a run: it can change at any time.
+type Standing struct {
+	Session, Workspace Rules
+	Mode               core.Mode
+}
+
+// Standing reads it, waiting for a store that is away.
+func (r *Run) Standing(ctx context.Context) (out Standing, err error) {
+	session, workspace, sess := state.SessionRules(r.Session.ID), state.WorkspaceRules(r.Session.Workspace), state.SessionKey(r.Session.ID)
 	err = r.insist(ctx, func() error {
-		docs, _, err := state.GetAll[Rules](ctx, r.s.store, []store.Key{state.SessionRules(r.Session.ID), state.WorkspaceRules(r.Session.Workspace)})
-		if err == nil {
-			session, workspace = docs[0].Value, docs[1].Value
+		snap, err := r.s.store.Get(ctx, session, workspace, sess)
+		if err != nil {
+			return err
 		}
-		return err
+		ours, err1 := state.Decode[Rules](session, snap.Docs[0])
+		all, err2 := state.Decode[Rules](workspace, snap.Docs[1])
+		now, err3 := state.Decode[core.Session](sess, snap.Docs[2])
+		out = Standing{Session: ours.Value, Workspace: all.Value, Mode: now.Value.Mode}
+		return errors.Join(err1, err2, err3)
 	})
-	return session, workspace, err
+	return out, err
 }
 
 // Approvals reads the approvals that the prompt has been waiting for.
@@ -180,26 +191,32 @@ func (r *Run) Append(ctx context.Context, records []core.Record, letters ...core
 	return r.commit(ctx, &b)
 }
 
-// Begin records the intent of a call with side effects. When it returns nil the call must be started at once, and never again: an intent
-// without a result is an unknown outcome. The approval that allows the call, if any, is used up in the same commit; one that was used before, or is
-// not approved, refuses it.
-func (r *Run) Begin(ctx context.Context, intent core.Record, approval core.ApprovalID) error {
+// Begin records the intent of a call. When it returns nil the call must be started at once, and never again: an intent without a result is an unknown outcome.
+// The approval that allows the call, if any, is used up in the same commit; one that was used before, or is not approved, refuses it. rule is the one that let it
+// through, for the audit log.
+func (r *Run) Begin(ctx context.Context, intent core.Record, approval core.ApprovalID, rule string) error {
 	var b state.Batch
 	b.Fence, b.Durable = &r.fence, true
+	e := Entry{Time: r.Now(), What: "started", Session: r.Session.Ref, Prompt: r.Prompt.Ref, Who: r.Prompt.Author, Tool: intent.Tool, Show: intent.Show,
+		Digest: intent.Digest, Rule: rule, Trace: r.Prompt.Trace}
 	if approval != "" {
 		key := state.ApprovalKey(approval)
-		a, _, err := state.Get[core.Approval](ctx, r.s.store, key)
+		var a state.Doc[core.Approval]
+		err := r.insist(ctx, func() (err error) {
+			a, _, err = state.Get[core.Approval](ctx, r.s.store, key)
+			return err
+		})
 		if err != nil {
 			return fmt.Errorf("read approval of call %s: %w", intent.Call, err)
 		}
 		if a.Value.State != core.Approved || !a.Value.Used.IsZero() || a.Value.Digest != intent.Digest {
 			return fmt.Errorf("%w: approval %s does not cover this call", core.ErrRefused, a.Value.Ref)
 		}
-		a.Value.Used = r.Now()
+		a.Value.Used = e.Time
 		b.Update(key, a.Version, a.Value)
-		b.Append(state.Audit, Entry{Time: a.Value.Used, What: "started", Session: r.Session.Ref, Prompt: r.Prompt.Ref, Request: a.Value.Ref,
-			Tool: a.Value.Action.Tool, Show: a.Value.Action.Show, Digest: a.Value.Digest, Who: a.Value.By, Rule: a.Value.Rule, Trace: r.Prompt.Trace})
+		e.Request, e.Who, e.Show = a.Value.Ref, a.Value.By, a.Value.Action.Show
 	}
+	b.Append(state.Audit, e)
 	r.s.appendRecords(&b, r.Session.ID, intent)
 	if err := r.commit(ctx, &b); err != nil {
 		return err
@@ -239,7 +256,7 @@ func (r *Run) Steered(ctx context.Context) ([]core.Record, error) {
 		}
 		p.Value.Steer = nil
 		var b state.Batch
-		b.Fence = &r.fence
+		b.Fence, b.Durable = &r.fence, true
 		b.Update(state.PromptKey(p.Value.ID), p.Version, p.Value)
 		r.s.appendRecords(&b, r.Session.ID, out...)
 		return r.commit(ctx, &b)

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"paragents/core"
+	"paragents/core/freeze"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -106,6 +107,7 @@ type Scheduler struct {
 	log   *slog.Logger
 	clock state.Clock
 	lease lease
+	ice   freeze.Watch
 	slots *semaphore.Weighted
 	hints chan candidate
 	wake  chan struct{} // capacity 1: look at ready now
@@ -155,7 +157,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g.Go(func() error { s.listen(duties); return nil })
 	g.Go(func() error { every(duties, s.cfg.Lease/3, s.recover); return nil })
 	g.Go(func() error { every(duties, time.Second, s.due); return nil })
+	g.Go(func() error { every(duties, time.Second/2, s.brake); return nil })
 	g.Go(func() error { every(duties, time.Minute, s.collect); return nil })
+	g.Go(func() error { every(duties, time.Minute, s.seal); return nil })
 	err := g.Wait()
 
 	s.parkAll()

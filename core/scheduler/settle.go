@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -35,117 +36,144 @@ const loudAfter = 30 * time.Second
 
 // settle writes a run's outcome down. It is decided again when others change the documents meanwhile, and tried again while the store is
 // away; the fence and the lease say when it is too late.
-func (s *Scheduler) settle(ctx context.Context, r *Run, out Outcome, also func(*state.Batch)) error {
+func (s *Scheduler) settle(ctx context.Context, r *Run, out Outcome) error {
 	cause := context.Cause(ctx)
 	if errors.Is(cause, errLost) || !r.Alive() {
 		return errLost
 	}
 	// The run's context may be over; what it did must be written down all the same.
 	ctx = context.WithoutCancel(ctx)
-	return r.insist(ctx, func() error {
-		docs, err := s.store.Get(ctx, state.SessionKey(r.Session.ID), state.PromptKey(r.Prompt.ID))
-		if err != nil {
-			return err
-		}
-		s.clock.Observe(docs.Time)
-		sess, err := state.Decode[core.Session](state.SessionKey(r.Session.ID), docs.Docs[0])
-		if err != nil {
-			return err
-		}
-		p, err := state.Decode[core.Prompt](state.PromptKey(r.Prompt.ID), docs.Docs[1])
-		if err != nil {
-			return err
-		}
-		if p.Value.State != core.Running { // an earlier try was applied, though its answer was lost: nobody else may move it
-			return nil
-		}
-		b := &state.Batch{}
-		b.Fence, b.Durable = &r.fence, true
-		if also != nil {
-			also(b)
-		}
-		s.appendRecords(b, sess.Value.ID, out.Records...)
-		p.Value.Turns += out.Turns
-		p.Value.Usage = p.Value.Usage.Add(out.Usage)
-		if len(out.Records) > 0 {
-			p.Value.Takeovers = 0
-		}
-		if err := s.conclude(b, &sess, &p, out, cause); err != nil {
-			return err
-		}
-		b.Update(state.PromptKey(p.Value.ID), p.Version, p.Value)
-		return r.commit(ctx, b)
-	})
+	write := func() error { return s.settleOnce(ctx, r, out, cause) }
+	err := r.insist(ctx, write)
+	if errors.Is(err, store.ErrTooLarge) {
+		s.log.Error("the outcome is too large for the store", "session", r.Session.Ref, "prompt", r.Prompt.Ref, "error", err)
+		out = Outcome{State: core.Failed, Error: "what came of it is too large to be kept; ask for less at a time", Turns: out.Turns, Usage: out.Usage}
+		err = r.insist(ctx, write)
+	}
+	return err
+}
+
+func (s *Scheduler) settleOnce(ctx context.Context, r *Run, out Outcome, cause error) error {
+	docs, err := s.store.Get(ctx, state.SessionKey(r.Session.ID), state.PromptKey(r.Prompt.ID))
+	if err != nil {
+		return err
+	}
+	s.clock.Observe(docs.Time)
+	sess, err := state.Decode[core.Session](state.SessionKey(r.Session.ID), docs.Docs[0])
+	if err != nil {
+		return err
+	}
+	p, err := state.Decode[core.Prompt](state.PromptKey(r.Prompt.ID), docs.Docs[1])
+	if err != nil {
+		return err
+	}
+	if p.Value.State != core.Running { // an earlier try was applied, though its answer was lost: nobody else may move it
+		return nil
+	}
+	b := &state.Batch{}
+	b.Fence, b.Durable = &r.fence, true
+	s.appendRecords(b, sess.Value.ID, out.Records...)
+	p.Value.Turns += out.Turns
+	p.Value.Usage = p.Value.Usage.Add(out.Usage)
+	if len(out.Records) > 0 {
+		p.Value.Takeovers = 0
+	}
+	if err := s.conclude(b, &sess, &p.Value, out, cause); err != nil {
+		return err
+	}
+	b.Update(state.PromptKey(p.Value.ID), p.Version, p.Value)
+	return r.commit(ctx, b)
 }
 
 // conclude moves the prompt to where the outcome, or an order given meanwhile, takes it. What has ended by itself stays ended: an order that came
 // too late changes nothing.
-func (s *Scheduler) conclude(b *state.Batch, sess *state.Doc[core.Session], p *state.Doc[core.Prompt], out Outcome, cause error) error {
-	order := p.Value.Order
-	p.Value.Order = core.OrderNone
+func (s *Scheduler) conclude(b *state.Batch, sess *state.Doc[core.Session], p *core.Prompt, out Outcome, cause error) error {
+	order := p.Order
+	p.Order = core.OrderNone
 	switch {
 	case out.State == core.Done || out.State == core.Failed:
-		return s.end(b, sess, &p.Value, out.State, out)
+		return s.end(b, sess, p, out.State, out)
 	case order == core.OrderCancel || errors.Is(cause, errCancel):
-		out.Error = by("stopped", p.Value.OrderBy)
-		return s.end(b, sess, &p.Value, core.Cancelled, out)
+		out.Error = by("stopped", p.OrderBy)
+		return s.end(b, sess, p, core.Cancelled, out)
 	case order == core.OrderPause:
-		p.Value.Pending = nil
-		return p.Value.To(core.Paused, by("paused", p.Value.OrderBy))
+		p.Pending = nil
+		return p.To(core.Paused, by("paused", p.OrderBy))
+	case out.State == core.Waiting && p.Unattended:
+		out.Error = "nobody can be asked here: " + out.Question
+		return s.end(b, sess, p, core.Failed, out)
 	case out.State == core.Waiting:
-		return s.ask(b, sess.Value, &p.Value, out)
+		return s.ask(b, sess.Value, p, out)
+	case errors.Is(cause, errFrozen):
+		return p.To(core.Queued, "frozen")
 	case out.State == core.Queued || errors.Is(cause, errShutdown):
-		return p.Value.To(core.Queued, "")
+		return p.To(core.Queued, "")
 	}
-	return fmt.Errorf("settle prompt %s: the agent came back with %q", p.Value.Ref, out.State)
+	out.Error = fmt.Sprintf("the agent came back with %q, which is a fault of the program; retry, and report it", out.State)
+	return s.end(b, sess, p, core.Failed, out)
 }
 
 func by(what string, who core.Person) string {
 	if who == "" {
 		return what
 	}
-	return what + " by " + string(who)
+	_, id, _ := strings.Cut(string(who), ":")
+	return what + " by " + id
 }
 
-// end is the one way in which a prompt ends: it leaves the queue, and says so in exactly one result.
+// end ends a prompt, and writes the session that it leaves.
 func (s *Scheduler) end(b *state.Batch, sess *state.Doc[core.Session], p *core.Prompt, to core.PromptState, out Outcome) error {
+	if err := s.leave(b, &sess.Value, p, to, out); err != nil {
+		return err
+	}
+	b.Update(state.SessionKey(sess.Value.ID), sess.Version, sess.Value)
+	s.touch(b, sess.Value)
+	return nil
+}
+
+// leave is the one way in which a prompt ends: it leaves the queue, and says so in exactly one result. The caller writes the session and the prompt.
+func (s *Scheduler) leave(b *state.Batch, v *core.Session, p *core.Prompt, to core.PromptState, out Outcome) error {
 	if err := p.To(to, out.Error); err != nil {
 		return err
 	}
 	now := s.clock.Now()
-	p.Ended, p.Pending, p.Question, p.Order = now, nil, "", core.OrderNone
-	v := &sess.Value
-	queue := make([]core.PromptID, 0, len(v.Queue))
-	for _, id := range v.Queue {
-		if id != p.ID {
-			queue = append(queue, id)
+	p.Ended, p.Pending, p.Question, p.Choices, p.Order = now, nil, "", nil, core.OrderNone
+	v.Queue = slices.DeleteFunc(slices.Clone(v.Queue), func(id core.PromptID) bool { return id == p.ID })
+	why := out.Error
+	if n := len(p.Steer); n > 0 {
+		if to == core.Cancelled || v.Closed { // they were for the prompt that a person has stopped
+			why = strings.TrimPrefix(fmt.Sprintf("%s; it had not read the last %d messages for it", why, n), "; ")
+		} else {
+			s.promote(b, v, *p, now)
 		}
+		p.Steer = nil
 	}
-	if len(p.Steer) > 0 { // it came too late to be read: a prompt of its own, before the others
-		q := core.Prompt{ID: core.NewID[core.PromptID](now), Ref: core.NewRef(), Session: v.ID, Author: p.Author, Place: p.Place,
-			Text: strings.Join(p.Steer, "\n\n"), State: core.Queued, Accepted: now, Trace: core.NewID[core.TraceID](now)}
-		b.Put(state.PromptKey(q.ID), q, 0)
-		s.name(b, q.Ref, Named{Kind: NamedPrompt, ID: string(q.ID), Session: v.ID})
-		queue, p.Steer = append([]core.PromptID{q.ID}, queue...), nil
-	}
-	v.Queue, v.Last, v.Touched = queue, p.ID, now
-	if len(queue) == 0 {
+	v.Last, v.Touched = p.ID, now
+	if len(v.Queue) == 0 {
 		v.Held = false
 	}
-	b.Update(state.SessionKey(v.ID), sess.Version, *v)
-	s.touch(b, *v)
 	if out.Answer != "" {
 		b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventAnswer, Text: out.Answer}, false))
 	}
 	took := now.Sub(p.Accepted)
-	b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventEnd, State: string(to), Error: out.Error, Turns: p.Turns,
+	b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventEnd, State: string(to), Error: why, Turns: p.Turns,
 		Tokens: p.Usage.In + p.Usage.Out, Took: took, Files: out.Files}, to == core.Failed || took > loudAfter))
-	b.Append(state.Audit, Entry{Time: now, What: "ended", Session: v.Ref, Prompt: p.Ref, Who: p.Author, Outcome: string(to), Why: out.Error, Trace: p.Trace})
+	b.Append(state.Audit, Entry{Time: now, What: "ended", Session: v.Ref, Prompt: p.Ref, Who: p.Author, Outcome: string(to), Why: why, Trace: p.Trace})
 	// The letters want to be sent and the next prompt to be run. When this replica holds the session it does both before it gives it back.
 	if b.Fence == nil {
 		s.ready(b, v.ID)
 	}
 	return nil
+}
+
+// promote makes a prompt of its own of the messages for one that ended before it read them; it runs before the others.
+func (s *Scheduler) promote(b *state.Batch, v *core.Session, p core.Prompt, now time.Time) {
+	q := core.Prompt{ID: core.NewID[core.PromptID](now), Ref: core.NewRef(), Session: v.ID, Author: p.Author, Place: p.Place, Unattended: p.Unattended,
+		Text: strings.Join(p.Steer, "\n\n"), State: core.Queued, Accepted: now, Trace: core.NewID[core.TraceID](now)}
+	b.Put(state.PromptKey(q.ID), q, 0)
+	s.name(b, q.Ref, Named{Kind: NamedPrompt, ID: string(q.ID), Session: v.ID})
+	b.Append(state.Audit, Entry{Time: now, What: "accepted", Session: v.Ref, Prompt: q.Ref, Who: q.Author, Show: q.Text, Trace: q.Trace})
+	v.Queue = slices.Insert(v.Queue, 0, q.ID)
 }
 
 // ask parks the prompt until people have answered: approvals on one card, or a question.
@@ -158,7 +186,7 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 		return err
 	}
 	now := s.clock.Now()
-	p.Pending, p.Question = out.Keep, out.Question
+	p.Pending, p.Question, p.Choices = out.Keep, out.Question, out.Choices
 	e := core.Event{Type: core.EventQuestion, Text: out.Question, Choices: out.Choices}
 	if len(out.Asks) > 0 {
 		e = core.Event{Type: core.EventApproval, State: string(core.Pending)}
@@ -243,6 +271,9 @@ func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Durati
 		b := &state.Batch{}
 		b.Fence = &r.fence
 		b.Expect(state.SessionKey(r.Session.ID), sess.Version)
+		if next.Exists() { // a decision that makes it ready at once must not be put off
+			b.Expect(state.PromptKey(next.Value.ID), next.Version)
+		}
 		if finish != nil {
 			finish(b)
 		}

@@ -58,11 +58,6 @@ func ListedKey(p core.Place, who core.Person) store.Key {
 }
 func PairKey(code string) store.Key { return store.Key("pair/" + code) }
 
-// Doubt says that whoever sent a session's letters died: of the letter at Position, the first message that is not recorded as sent may have been sent.
-type Doubt struct {
-	Position int64 `json:"position"`
-}
-
 // Documents of which there is one: people's roles, who has a pairing code, what is frozen, and the audit log's last seal.
 const (
 	AccessKey   store.Key = "access"

@@ -94,6 +94,11 @@ func GetAll[T any](ctx context.Context, s store.Store, keys []store.Key) ([]Doc[
 	return out, snap.Time, nil
 }
 
+// Doubt says that whoever sent a session's letters died: of the letter at Position, the first message that is not recorded as sent may have been sent.
+type Doubt struct {
+	Position int64 `json:"position"`
+}
+
 // Batch builds a store.Batch from typed documents. The first error sticks and is returned by Commit.
 type Batch struct {
 	store.Batch
