@@ -2,7 +2,6 @@ package bot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -10,6 +9,7 @@ import (
 
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/audit"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
@@ -249,7 +249,7 @@ func (d *Desk) log(ctx context.Context, v *visit, c Command) error {
 const auditShown = 20
 
 func (d *Desk) audit(ctx context.Context, v *visit, c Command) error {
-	entries, err := Audit(ctx, d.cfg.Store, auditShown)
+	entries, err := audit.Last(ctx, d.cfg.Store, audit.Filter{}, auditShown)
 	if err != nil {
 		return err
 	}
@@ -274,31 +274,6 @@ func by(p core.Person) string {
 		return ""
 	}
 	return " by " + person(p)
-}
-
-// Audit reads the last entries of the audit log, oldest first.
-func Audit(ctx context.Context, s store.Store, most int) ([]scheduler.Entry, error) {
-	var out []scheduler.Entry
-	for from := int64(0); ; {
-		records, err := s.Read(ctx, state.Audit, from, 0)
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range records {
-			var e scheduler.Entry
-			if err := json.Unmarshal(r.Value, &e); err != nil {
-				return nil, fmt.Errorf("read audit log at %d: %w", r.Position, err)
-			}
-			out = append(out, e)
-			from = r.Position + 1
-		}
-		if len(out) > most {
-			out = out[len(out)-most:]
-		}
-		if len(records) < store.MaxScan {
-			return out, nil
-		}
-	}
 }
 
 // Pair redeems a pairing code for an admin.

@@ -6,12 +6,17 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"paragents/bot"
 	"paragents/cmd/paragents/app"
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/audit"
+	"paragents/core/freeze"
+	"paragents/core/scheduler"
 	"paragents/core/state"
+	"paragents/store"
 )
 
 // These commands act on the live store, beside whatever runs on it: on a local one through the process that holds the file.
@@ -76,17 +81,160 @@ func (c denyCmd) Run(ctx context.Context, s *app.Setup) error {
 }
 
 type auditCmd struct {
-	Last int `help:"How many entries." default:"100"`
+	Show   auditShowCmd   `cmd:"" default:"withargs" help:"Print entries, oldest first."`
+	Verify auditVerifyCmd `cmd:"" help:"Compare the log with its seals."`
 }
 
-// Run prints audit entries, oldest first.
-func (c auditCmd) Run(ctx context.Context, s *app.Setup) error {
+type auditShowCmd struct {
+	Last    int           `help:"At most so many, the newest." default:"100"`
+	Session string        `help:"Of this session."`
+	Person  string        `help:"Of this person."`
+	Since   time.Duration `help:"Not older than this, e.g. 24h."`
+}
+
+// Run prints audit entries as JSON lines.
+func (c auditShowCmd) Run(ctx context.Context, s *app.Setup) error {
 	return s.Live(ctx, func(l *app.Live) error {
-		entries, err := bot.Audit(ctx, l.Store, c.Last)
+		if err := l.Need(ctx, access.Admin); err != nil {
+			return err
+		}
+		f := audit.Filter{Session: core.Ref(c.Session), Who: core.Person(c.Person)}
+		if c.Since > 0 {
+			now, err := l.Now(ctx)
+			if err != nil {
+				return err
+			}
+			f.Since = now.Add(-c.Since)
+		}
+		entries, err := audit.Last(ctx, l.Store, f, c.Last)
 		if err != nil {
 			return err
 		}
 		return printAll(entries)
+	})
+}
+
+type auditVerifyCmd struct{}
+
+// Run compares the log with its seals; exit status 1 if something was changed.
+func (auditVerifyCmd) Run(ctx context.Context, s *app.Setup) error {
+	return s.Live(ctx, func(l *app.Live) error {
+		r, err := audit.Verify(ctx, l.Store)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%d entries, %d seals, %d not sealed yet, %d problems\n", r.Entries, r.Seals, r.Unsealed, len(r.Problems))
+		for _, p := range r.Problems {
+			fmt.Println("✗", p)
+		}
+		if len(r.Problems) > 0 {
+			return exit(1)
+		}
+		return nil
+	})
+}
+
+type verifyCmd struct {
+	Ref string `arg:"" help:"Of the approval."`
+}
+
+// Run proves that what was shown, approved and run are the same; exit status 1 if they are not.
+func (c verifyCmd) Run(ctx context.Context, s *app.Setup) error {
+	return s.Live(ctx, func(l *app.Live) error {
+		n, err := l.Scheduler.Find(ctx, core.Ref(c.Ref))
+		if err != nil {
+			return err
+		}
+		r, err := audit.Check(ctx, l.Store, core.ApprovalID(n.ID))
+		if err != nil {
+			return err
+		}
+		for _, line := range r.Lines {
+			fmt.Println(line)
+		}
+		for _, p := range r.Problems {
+			fmt.Println("✗", p)
+		}
+		if len(r.Problems) > 0 {
+			return exit(1)
+		}
+		fmt.Println("✓ shown = approved = run")
+		return nil
+	})
+}
+
+type freezeCmd struct {
+	Scope  string   `arg:"" help:"all, workspace/NAME or person/ID."`
+	Reason []string `arg:"" help:"Why."`
+}
+
+// Run pulls the brake.
+func (c freezeCmd) Run(ctx context.Context, s *app.Setup) error {
+	return s.Live(ctx, func(l *app.Live) error {
+		if err := l.Need(ctx, access.Admin); err != nil {
+			return err
+		}
+		return l.Scheduler.Freeze(ctx, freeze.Scope(c.Scope), l.Me, strings.Join(c.Reason, " "))
+	})
+}
+
+type thawCmd struct {
+	Scope string `arg:"" help:"all, workspace/NAME or person/ID."`
+}
+
+// Run lets go of the brake.
+func (c thawCmd) Run(ctx context.Context, s *app.Setup) error {
+	return s.Live(ctx, func(l *app.Live) error {
+		if err := l.Need(ctx, access.Admin); err != nil {
+			return err
+		}
+		return l.Scheduler.Thaw(ctx, freeze.Scope(c.Scope), l.Me)
+	})
+}
+
+type rulesCmd struct {
+	List   rulesListCmd   `cmd:"" help:"Show the rules that people stored."`
+	Revoke rulesRevokeCmd `cmd:"" help:"Take one back."`
+}
+
+type rulesListCmd struct{}
+
+// Run prints the stored rules of the configured workspaces, and of the open sessions.
+func (rulesListCmd) Run(ctx context.Context, s *app.Setup) error {
+	return s.Live(ctx, func(l *app.Live) error {
+		return l.Rules(ctx, func(where string, _ store.Key, r scheduler.StoredRule) error {
+			used := "never used"
+			if !r.Used.IsZero() {
+				used = "last used " + r.Used.Local().Format("2006-01-02 15:04")
+			}
+			fmt.Printf("%s\tallow %s\tby %s, %s, for: %s\t%s\n", where, r.Rule, r.By, r.At.Local().Format("2006-01-02 15:04"), r.Show, used)
+			return nil
+		})
+	})
+}
+
+type rulesRevokeCmd struct {
+	Rule string `arg:"" help:"As rules list shows it."`
+}
+
+// Run takes a rule back wherever it is stored.
+func (c rulesRevokeCmd) Run(ctx context.Context, s *app.Setup) error {
+	return s.Live(ctx, func(l *app.Live) error {
+		if err := l.Need(ctx, access.Admin); err != nil {
+			return err
+		}
+		n := 0
+		err := l.Rules(ctx, func(_ string, key store.Key, r scheduler.StoredRule) error {
+			if r.Rule != c.Rule {
+				return nil
+			}
+			n++
+			return l.Scheduler.RevokeRule(ctx, key, c.Rule, l.Me)
+		})
+		if err == nil && n == 0 {
+			err = fmt.Errorf("rule %s: %w; paragents rules list shows those that are stored", c.Rule, core.ErrNotFound)
+		}
+		return err
 	})
 }
 

@@ -34,7 +34,11 @@ type cli struct {
 	Approvals approvalsCmd `cmd:"" help:"Show what waits for an answer."`
 	Approve   approveCmd   `cmd:"" help:"Let an action run."`
 	Deny      denyCmd      `cmd:"" help:"Do not let an action run."`
-	Audit     auditCmd     `cmd:"" help:"Show the last decisions, as JSON lines."`
+	Audit     auditCmd     `cmd:"" help:"Show who asked, decided and did what, or prove that nothing of it was changed."`
+	Verify    verifyCmd    `cmd:"" help:"Prove that what was shown is what was approved and what ran."`
+	Rules     rulesCmd     `cmd:"" help:"Show or take back the rules that people stored."`
+	Freeze    freezeCmd    `cmd:"" help:"Stop everything, a workspace or a person at once."`
+	Thaw      thawCmd      `cmd:"" help:"Let what is frozen go on."`
 	Replicas  replicasCmd  `cmd:"" help:"Show the running processes."`
 	Trace     traceCmd     `cmd:"" help:"Show everything about a session, prompt or approval, as JSON lines."`
 	Policy    policyCmd    `cmd:"" help:"Ask what the rules say about a call, or test them against a table."`

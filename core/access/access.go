@@ -192,6 +192,20 @@ func Set(ctx context.Context, s store.Store, who core.Person, role Role, audit f
 }
 
 func set(ctx context.Context, s store.Store, b *state.Batch, who core.Person, role Role) error {
+	if err := change(ctx, s, b, who, role); err != nil {
+		return err
+	}
+	b.Durable = true
+	_, err := b.Commit(ctx, s)
+	return err
+}
+
+// Without adds to a batch what takes all roles from a person that the store holds.
+func Without(ctx context.Context, s store.Store, b *state.Batch, who core.Person) error {
+	return change(ctx, s, b, who, Nobody)
+}
+
+func change(ctx context.Context, s store.Store, b *state.Batch, who core.Person, role Role) error {
 	d, _, err := state.Get[Grants](ctx, s, state.AccessKey)
 	if err != nil {
 		return err
@@ -206,10 +220,8 @@ func set(ctx context.Context, s store.Store, b *state.Batch, who core.Person, ro
 			delete(roles, who)
 		}
 	}
-	b.Durable = true
 	b.Update(state.AccessKey, d.Version, d.Value)
-	_, err = b.Commit(ctx, s)
-	return err
+	return nil
 }
 
 // Stored reads what the store grants.

@@ -3,10 +3,11 @@ package app
 import (
 	"context"
 	"fmt"
+	"time"
 
-	"paragents/bot"
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/audit"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
@@ -18,6 +19,8 @@ type Live struct {
 	Scheduler *scheduler.Scheduler
 	Me        core.Person
 	access    access.Access
+
+	workspaces []string
 }
 
 // Live opens the store for one command.
@@ -34,6 +37,9 @@ func (s *Setup) Live(ctx context.Context, do func(*Live) error) error {
 	l := &Live{Store: st, Me: Me(), access: access.Access{Configured: grants(cfg), ApproveOwn: cfg.Approvals.ApproveOwn}}
 	for _, p := range Admins(path, l.Me) {
 		l.access.Configured.Everywhere[p] = access.Admin
+	}
+	for _, w := range cfg.Workspaces {
+		l.workspaces = append(l.workspaces, w.Name)
 	}
 	l.Scheduler = scheduler.New(scheduler.Config{Store: st, Expire: cfg.Approvals.Expire, MaxQueue: cfg.Limits.MaxQueue})
 	return do(l)
@@ -92,10 +98,6 @@ func (l *Live) Trace(ctx context.Context, ref core.Ref, give func(any) error) er
 	if err != nil {
 		return err
 	}
-	entries, err := bot.Audit(ctx, l.Store, 10_000)
-	if err != nil {
-		return err
-	}
 	for _, v := range views {
 		if err := give(v); err != nil {
 			return err
@@ -105,12 +107,9 @@ func (l *Live) Trace(ctx context.Context, ref core.Ref, give func(any) error) er
 				return err
 			}
 		}
-		for _, e := range entries {
-			if e.Session == v.Session.Ref {
-				if err := give(e); err != nil {
-					return err
-				}
-			}
+		err := audit.Read(ctx, l.Store, audit.Filter{Session: v.Session.Ref}, func(e audit.Entry) error { return give(e) })
+		if err != nil {
+			return err
 		}
 	}
 	if n.Kind == scheduler.NamedApproval {
@@ -119,6 +118,42 @@ func (l *Live) Trace(ctx context.Context, ref core.Ref, give func(any) error) er
 			return err
 		}
 		return give(a.Value)
+	}
+	return nil
+}
+
+// Now is the store's time.
+func (l *Live) Now(ctx context.Context) (time.Time, error) {
+	snap, err := l.Store.Get(ctx, state.AccessKey)
+	return snap.Time, err
+}
+
+// Rules gives every rule that people stored for a configured workspace or an open session.
+func (l *Live) Rules(ctx context.Context, give func(where string, key store.Key, r scheduler.StoredRule) error) error {
+	where := map[store.Key]string{}
+	var keys []store.Key
+	for _, w := range l.workspaces {
+		key := state.WorkspaceRules(w)
+		keys, where[key] = append(keys, key), "workspace "+w
+	}
+	views, err := l.Scheduler.List(ctx, state.Sessions, 1000, false)
+	if err != nil {
+		return err
+	}
+	for _, v := range views {
+		key := state.SessionRules(v.Session.ID)
+		keys, where[key] = append(keys, key), "session "+string(v.Session.Ref)
+	}
+	docs, _, err := state.GetAll[scheduler.Rules](ctx, l.Store, keys)
+	if err != nil {
+		return err
+	}
+	for i, d := range docs {
+		for _, r := range d.Value.Allow {
+			if err := give(where[keys[i]], keys[i], r); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }
