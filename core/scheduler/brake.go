@@ -119,36 +119,13 @@ func (s *Scheduler) Revoke(ctx context.Context, whom, who core.Person, workspace
 // revokeSession ends a person's prompts in one session.
 func (s *Scheduler) revokeSession(ctx context.Context, b *state.Batch, id core.SessionID, whom, who core.Person) (int, error) {
 	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
-	if err != nil || len(sess.Value.Queue) == 0 {
-		return 0, err
-	}
-	n := 0
-	p, err := s.load(ctx, sess.Value.Queue[0])
 	if err != nil {
 		return 0, err
 	}
-	for i, pid := range p.session.Value.Queue {
-		if i > 0 {
-			next, _, err := state.Get[core.Prompt](ctx, s.store, state.PromptKey(pid))
-			if err != nil {
-				return 0, err
-			}
-			p.prompt = next
-		}
-		if p.prompt.Value.Author != whom || p.prompt.Value.State.Ended() {
-			continue
-		}
-		n++
-		if i > 0 { // behind the first: it goes when its turn comes, before anything of it runs
-			v := p.prompt.Value
-			s.order(b, &v, core.OrderCancel, who)
-			b.Update(state.PromptKey(pid), p.prompt.Version, v)
-			continue
-		}
-		if err := s.cancel(ctx, b, &p, who); err != nil {
-			return 0, err
-		}
-		b.Update(state.PromptKey(pid), p.prompt.Version, p.prompt.Value)
+	n, err := s.cancelAll(ctx, b, &sess.Value, who, func(p core.Prompt) bool { return p.Author == whom })
+	if err == nil && n > 0 {
+		b.Update(state.SessionKey(id), sess.Version, sess.Value)
+		s.touch(b, sess.Value)
 	}
-	return n, nil
+	return n, err
 }

@@ -82,31 +82,38 @@ func (s *Scheduler) cancel(ctx context.Context, b *state.Batch, p *pair, who cor
 	return s.end(b, &p.session, v, core.Cancelled, Outcome{Error: by("stopped", who)})
 }
 
-// cancelAll cancels all of a session's prompts, the last first, and changes the session with them; the caller writes it.
-func (s *Scheduler) cancelAll(ctx context.Context, b *state.Batch, v *core.Session, who core.Person) error {
+// cancelAll cancels those of a session's unfinished prompts that are meant, the last first, changes the session with them, and returns how many they are. The caller
+// writes the session.
+func (s *Scheduler) cancelAll(ctx context.Context, b *state.Batch, v *core.Session, who core.Person, meant func(core.Prompt) bool) (n int, err error) {
 	keys := make([]store.Key, len(v.Queue))
 	for i, id := range v.Queue {
 		keys[i] = state.PromptKey(id)
 	}
 	docs, _, err := state.GetAll[core.Prompt](ctx, s.store, keys)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	for i, p := range slices.Backward(docs) {
+		if !meant(p.Value) {
+			continue
+		}
+		n++
 		if p.Value.State == core.Running {
 			s.order(b, &p.Value, core.OrderCancel, who)
 		} else {
 			if err := s.withdraw(ctx, b, p.Value, who); err != nil {
-				return err
+				return n, err
 			}
 			if err := s.leave(b, v, &p.Value, core.Cancelled, Outcome{Error: by("stopped", who)}); err != nil {
-				return err
+				return n, err
 			}
 		}
 		b.Update(keys[i], p.Version, p.Value)
 	}
-	return nil
+	return n, nil
 }
+
+func everyPrompt(core.Prompt) bool { return true }
 
 // order stores what the replica that runs the prompt has to do, and rings for it.
 func (s *Scheduler) order(b *state.Batch, p *core.Prompt, o core.Order, who core.Person) {
@@ -248,7 +255,8 @@ func (s *Scheduler) Release(ctx context.Context, id core.SessionID, who core.Per
 		v.Held = false
 		s.ready(b, id)
 		if drop {
-			return s.cancelAll(ctx, b, v, who)
+			_, err := s.cancelAll(ctx, b, v, who, everyPrompt)
+			return err
 		}
 		return nil
 	})
@@ -264,7 +272,7 @@ func (s *Scheduler) Close(ctx context.Context, id core.SessionID, who core.Perso
 		}
 		v.Closed = true
 		b.InsertNow(state.GC, string(id), keepClosed)
-		err := s.cancelAll(ctx, b, v, who)
+		_, err := s.cancelAll(ctx, b, v, who, everyPrompt)
 		out = *v
 		return err
 	})
