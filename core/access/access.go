@@ -32,7 +32,12 @@ const (
 
 var names = []string{"nobody", "viewer", "operator", "approver", "admin"}
 
-func (r Role) String() string { return names[r] }
+func (r Role) String() string {
+	if r < 0 || int(r) >= len(names) {
+		return fmt.Sprintf("role %d", int(r))
+	}
+	return names[r]
+}
 
 // ParseRole reads a role's name.
 func ParseRole(s string) (Role, error) {
@@ -167,9 +172,17 @@ func Redeem(ctx context.Context, s store.Store, code string, role Role, audit fu
 		if !d.Exists() {
 			return Pairing{}, fmt.Errorf("pairing code: %w; it is good for an hour and for one use", core.ErrNotFound)
 		}
+		codes, _, err := state.Get[pairings](ctx, s, state.PairingsKey)
+		if err != nil {
+			return Pairing{}, err
+		}
 		b := &state.Batch{}
 		b.Expect(key, d.Version)
 		b.Delete = []store.Key{key}
+		if state.PairKey(codes.Value.Codes[d.Value.Person].Code) == key { // whoever asks again gets another
+			delete(codes.Value.Codes, d.Value.Person)
+			b.Update(state.PairingsKey, codes.Version, codes.Value)
+		}
 		audit(b, d.Value)
 		if err = set(ctx, s, b, d.Value.Person, role); err == nil {
 			return d.Value, nil

@@ -38,7 +38,10 @@ type Config struct {
 }
 
 // Courier implements scheduler.Courier.
-type Courier struct{ cfg Config }
+type Courier struct {
+	cfg   Config
+	clock state.Clock
+}
 
 // New makes a courier.
 func New(cfg Config) *Courier {
@@ -88,7 +91,7 @@ func (e errLater) Error() string { return fmt.Sprintf("wait %s", e.after) }
 
 // Drain sends the lane's letters. See scheduler.Courier.
 func (c *Courier) Drain(ctx context.Context, session core.SessionID, fence store.Fence, alive func() bool) (func(*state.Batch), time.Duration, error) {
-	d := &drain{c: c, session: session, fence: fence, alive: alive}
+	d := &drain{c: c, session: session, fence: fence, alive: alive, rested: map[string]bool{}}
 	for {
 		records, err := c.cfg.Store.Read(ctx, state.Lane(session), d.from, batchSize)
 		if err != nil {
@@ -120,7 +123,8 @@ type drain struct {
 	read    bool                // the document about the lane's progress was read
 	at      state.Doc[progress] // as read
 	stored  bool                // there is one in the store
-	now     time.Time           // the store's, at the last read
+	doubt   int64               // the letter whose next message may have been sent by somebody who died; 0: none
+	rested  map[string]bool     // places that need not rest, as far as was read
 
 	// What the latest sends have to leave behind; committed with the next thing that is.
 	put        []func(*state.Batch)
@@ -143,6 +147,9 @@ func (d *drain) pending(b *state.Batch) {
 	case d.stored:
 		b.Batch.Delete = append(b.Batch.Delete, state.PiecesKey(d.session))
 	}
+	if d.doubt > 0 {
+		b.Batch.Delete = append(b.Batch.Delete, state.DoubtKey(d.session))
+	}
 }
 
 // finish is what is left to record, nil when nothing.
@@ -159,10 +166,12 @@ func (d *drain) commit(ctx context.Context, also ...func(*state.Batch)) error {
 	b.Fence, b.Durable = &d.fence, true
 	d.put = append(d.put, also...)
 	d.pending(&b)
-	if _, err := b.Commit(ctx, d.c.cfg.Store); err != nil {
+	res, err := b.Commit(ctx, d.c.cfg.Store)
+	if err != nil {
 		return fmt.Errorf("record what was sent: %w", err)
 	}
-	d.put, d.trim, d.stored, d.unrecorded = nil, 0, d.pieces != nil, false
+	d.c.clock.Observe(res.Time)
+	d.put, d.trim, d.doubt, d.stored, d.unrecorded = nil, 0, 0, d.pieces != nil, false
 	return nil
 }
 
@@ -186,6 +195,7 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 		return err
 	}
 	p := d.at.Value
+	doubtful := d.doubt == r.Position // asked before a commit takes the note away
 	if p.Position != r.Position {
 		out, err := d.c.cfg.Render(ctx, l)
 		if err != nil {
@@ -193,12 +203,14 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 		}
 		p = progress{Position: r.Position, Messages: out.Messages}
 		if out.Put != nil {
+			p.Unclear = doubtful
 			d.pieces = &p
 			if err := d.commit(ctx, out.Put); err != nil {
 				return err
 			}
 		}
 	}
+	p.Unclear = p.Unclear || doubtful
 	for ; p.Next < len(p.Messages); p.Next++ {
 		if !d.alive() {
 			return errors.New("the lease is over")
@@ -210,24 +222,25 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 		}
 		m := p.Messages[p.Next]
 		m.Marker = marker(d.session, p.Position, p.Next)
-		id, err := d.send(ctx, adapter, l, &p, m)
+		id, err := d.send(ctx, adapter, l, &p, &m)
 		if err != nil {
 			return err
 		}
+		p.Unclear, p.Tries = false, 0
 		d.sent(l, m, id, p)
-		d.unrecorded = true
 	}
 	d.done(r.Position)
 	return nil
 }
 
-// sent notes a message that the platform has: whose it is, where its card stands, and how far the letter is.
+// sent notes that a message is done with: whose it is, where its card stands, and how far the letter is. Without an id there is no message to remember.
 func (d *drain) sent(l core.Letter, m core.Message, id string, p progress) {
-	p.Next, p.Unclear, p.Tries = p.Next+1, false, 0
+	p.Next++
 	d.pieces = &p
 	if id == "" {
 		return
 	}
+	d.unrecorded = true
 	d.put = append(d.put, func(b *state.Batch) {
 		b.Put(state.SentKey(m.Place, id), Sent{Session: l.SessionID, Prompt: l.PromptID}, sentKept)
 		if m.Card != "" {
@@ -241,20 +254,25 @@ func (d *drain) done(position int64) {
 	d.from, d.trim, d.pieces, d.at = position+1, position+1, nil, state.Doc[progress]{}
 }
 
-// load reads, once, how far the lane's first letter is, and for each place whether it must rest.
+// load reads, once, how far the lane's first letter is, and once for each place whether it must rest.
 func (d *drain) load(ctx context.Context, p core.Place) error {
-	keys := []store.Key{state.RestKey(p.Key()), state.RestKey(p.Platform)}
+	var keys []store.Key
+	if !d.rested[p.Key()] {
+		keys = append(keys, state.RestKey(p.Key()), state.RestKey(p.Platform))
+	}
+	rests := len(keys)
 	if !d.read {
-		keys = append(keys, state.PiecesKey(d.session))
-	} else if d.at.Exists() {
+		keys = append(keys, state.PiecesKey(d.session), state.DoubtKey(d.session))
+	}
+	if len(keys) == 0 {
 		return nil
 	}
 	snap, err := d.c.cfg.Store.Get(ctx, keys...)
 	if err != nil {
 		return fmt.Errorf("read how far the lane is: %w", err)
 	}
-	d.now = snap.Time
-	for i, doc := range snap.Docs[:2] {
+	d.c.clock.Observe(snap.Time)
+	for i, doc := range snap.Docs[:rests] {
 		rest, err := state.Decode[rest](keys[i], doc)
 		if err != nil {
 			return err
@@ -263,12 +281,14 @@ func (d *drain) load(ctx context.Context, p core.Place) error {
 			return errLater{wait}
 		}
 	}
-	if !d.read {
-		d.read = true
-		d.at, err = state.Decode[progress](keys[2], snap.Docs[2])
-		d.stored = d.at.Exists()
+	d.rested[p.Key()] = true
+	if d.read {
+		return nil
 	}
-	return err
+	at, err1 := state.Decode[progress](keys[rests], snap.Docs[rests])
+	doubt, err2 := state.Decode[state.Doubt](keys[rests+1], snap.Docs[rests+1])
+	d.read, d.at, d.stored, d.doubt = true, at, at.Exists(), doubt.Value.Position
+	return errors.Join(err1, err2)
 }
 
 // rest is a place, or a platform, that must not be sent to before a time.

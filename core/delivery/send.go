@@ -9,13 +9,17 @@ import (
 	"paragents/core/state"
 )
 
-// send brings one message to the platform and returns its id; "" when there is none to remember. An error leaves the rest of the lane for later.
-func (d *drain) send(ctx context.Context, adapter core.Adapter, l core.Letter, p *progress, m core.Message) (string, error) {
+// send brings one message to the platform and returns its id; "" when there is none to remember. What it had to change about the message, its place or its
+// markup, stays changed. An error leaves the rest of the lane for later.
+func (d *drain) send(ctx context.Context, adapter core.Adapter, l core.Letter, p *progress, m *core.Message) (string, error) {
 	if m.Replace {
-		if id, ok, err := d.replace(ctx, adapter, m); ok || err != nil {
-			return id, err
-		}
-		if m.Silent {
+		id, ok, err := d.replace(ctx, adapter, m)
+		switch {
+		case err != nil:
+			return "", d.failed(ctx, l, p, *m, err)
+		case ok:
+			return id, nil
+		case m.Silent:
 			return "", nil
 		}
 	}
@@ -23,7 +27,7 @@ func (d *drain) send(ctx context.Context, adapter core.Adapter, l core.Letter, p
 		if f, ok := adapter.(core.Finder); ok {
 			id, found, err := f.Find(ctx, m.Place, m.Marker)
 			if err != nil {
-				return "", d.wait(ctx, p, backoff(p.Tries))
+				return "", d.wait(ctx, p)
 			}
 			if found {
 				return id, nil
@@ -32,25 +36,34 @@ func (d *drain) send(ctx context.Context, adapter core.Adapter, l core.Letter, p
 			m.Repeat = true
 		}
 	}
-	id, err := adapter.Send(ctx, m)
+	id, err := adapter.Send(ctx, *m)
 	for range 2 { // a refused markup, and a place that has moved
-		var fault *core.SendError
-		if !errors.As(err, &fault) {
+		if !amend(m, err) {
 			break
 		}
-		switch {
-		case fault.Fault == core.FaultMarkup && m.Text != "", fault.Fault == core.FaultRefused && m.Text != "" && m.Plain != "":
-			m.Text = ""
-			id, err = adapter.Send(ctx, m)
-		case fault.Fault == core.FaultGone && !fault.MovedTo.IsZero():
-			m.Place = fault.MovedTo
-			id, err = adapter.Send(ctx, m)
-		}
+		id, err = adapter.Send(ctx, *m)
 	}
 	if err == nil {
 		return id, nil
 	}
-	return "", d.failed(ctx, l, p, m, err)
+	return "", d.failed(ctx, l, p, *m, err)
+}
+
+// amend changes a message so that it can be sent after an error, and reports whether there is a use in that.
+func amend(m *core.Message, err error) bool {
+	var fault *core.SendError
+	if !errors.As(err, &fault) {
+		return false
+	}
+	switch {
+	case fault.Fault == core.FaultMarkup && m.Text != "", fault.Fault == core.FaultRefused && m.Text != "" && m.Plain != "":
+		m.Text = ""
+	case fault.Fault == core.FaultGone && !fault.MovedTo.IsZero() && fault.MovedTo != m.Place:
+		m.Place = fault.MovedTo
+	default:
+		return false
+	}
+	return true
 }
 
 // failed decides what becomes of a message that was not sent. nil: it is given up, and the lane goes on.
@@ -68,7 +81,7 @@ func (d *drain) failed(ctx context.Context, l core.Letter, p *progress, m core.M
 		}
 		after := max(fault.After, time.Second)
 		d.pieces = p
-		if err := d.commit(ctx, func(b *state.Batch) { b.Put(key, rest{Until: d.now.Add(after)}, after) }); err != nil {
+		if err := d.commit(ctx, func(b *state.Batch) { b.Put(key, rest{Until: d.c.clock.Now().Add(after)}, after) }); err != nil {
 			return err
 		}
 		return errLater{after}
@@ -78,17 +91,18 @@ func (d *drain) failed(ctx context.Context, l core.Letter, p *progress, m core.M
 			return nil
 		}
 		p.Unclear = true
-		return d.wait(ctx, p, backoff(p.Tries))
+		return d.wait(ctx, p)
 	case core.FaultGone, core.FaultRefused, core.FaultMarkup:
 		log.Error("the platform will not take the message; leaving it out")
 		return nil
 	}
 	log.Warn("cannot send; trying again")
-	return d.wait(ctx, p, backoff(p.Tries))
+	return d.wait(ctx, p)
 }
 
 // wait records the try and leaves the rest for later.
-func (d *drain) wait(ctx context.Context, p *progress, after time.Duration) error {
+func (d *drain) wait(ctx context.Context, p *progress) error {
+	after := backoff(p.Tries)
 	p.Tries++
 	d.pieces = p
 	if err := d.commit(ctx); err != nil {
@@ -97,28 +111,33 @@ func (d *drain) wait(ctx context.Context, p *progress, after time.Duration) erro
 	return errLater{after}
 }
 
-// replace changes the message of a card. ok is false when there is none any more.
-func (d *drain) replace(ctx context.Context, adapter core.Adapter, m core.Message) (id string, ok bool, err error) {
+// replace changes the message of a card. ok is false when there is none any more. An edit that may have arrived is simply made again.
+func (d *drain) replace(ctx context.Context, adapter core.Adapter, m *core.Message) (id string, ok bool, err error) {
 	c, _, err := state.Get[Card](ctx, d.c.cfg.Store, state.CardKey(m.Card))
 	if err != nil || !c.Exists() {
 		return "", false, err
 	}
-	m.Place = c.Value.Place
-	err = adapter.Edit(ctx, c.Value.ID, m)
+	edit := *m
+	edit.Place = c.Value.Place
+	err = adapter.Edit(ctx, c.Value.ID, edit)
+	for range 2 {
+		if !amend(&edit, err) {
+			break
+		}
+		err = adapter.Edit(ctx, c.Value.ID, edit)
+	}
 	var fault *core.SendError
 	if errors.As(err, &fault) {
 		switch fault.Fault {
-		case core.FaultRate:
-			return "", false, errLater{max(fault.After, time.Second)}
-		case core.FaultMarkup, core.FaultRefused:
-			m.Text = ""
-			err = adapter.Edit(ctx, c.Value.ID, m)
 		case core.FaultGone:
 			return "", false, nil
+		case core.FaultUnclear:
+			err = &core.SendError{Fault: core.FaultRetry, Err: err}
 		}
 	}
 	if err != nil {
-		return "", false, errLater{retryMin}
+		return "", false, err
 	}
+	*m = edit
 	return c.Value.ID, true, nil
 }
