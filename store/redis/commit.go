@@ -17,7 +17,7 @@ import (
 )
 
 const (
-	unnamedKept = time.Minute // how long the ID of a batch is kept that only Commit's own retries know
+	unnamedKept = time.Minute // how much longer than its call the ID of a batch is kept that only Commit's own retries know
 	replicaWait = time.Second // how long one WAIT waits
 )
 
@@ -52,9 +52,14 @@ func (s *Store) Commit(ctx context.Context, b store.Batch) (store.Result, error)
 	if err := b.Check(); err != nil {
 		return fail(err)
 	}
-	keep, named := store.BatchKept, b.ID != ""
-	if !named {
-		b.ID, keep = rand.Text(), unnamedKept
+	keep, named := unnamedKept, b.ID != ""
+	if deadline, ok := ctx.Deadline(); ok {
+		keep += time.Until(deadline) // so long this call itself may repeat it
+	}
+	if named {
+		keep = max(keep, store.BatchKept)
+	} else {
+		b.ID = rand.Text()
 	}
 	script := s.scripts.commit
 	if onlyFrees(b) {

@@ -55,8 +55,8 @@ local sums = {} -- counters by key, and whether they are new
 local conditions = {
   fence = function()
     local k, v, holder = key(), arg(), arg()
-    local doc = redis.call('HMGET', k, 'holder')
-    if v == '0' or version(k) ~= v or doc[1] ~= holder then return {'fenced', k} end
+    local doc = fields(k)
+    if not doc or doc[1] ~= v or doc[2] ~= holder then return {'fenced', k} end
   end,
   expect = function()
     local k = key()

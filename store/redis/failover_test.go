@@ -141,17 +141,40 @@ func TestB075OldConnectionsAreDropped(t *testing.T) {
 	}
 }
 
-// TestB075ReadOnlyIsNotConfirmed: where only a replica answers, nothing is confirmed and nothing is unknown.
+// TestB075ReadOnlyIsNotConfirmed: where only a replica answers, nothing is confirmed, refused by its old data, or unknown.
 func TestB075ReadOnlyIsNotConfirmed(t *testing.T) {
 	primary := redistest.Start(t)
 	s := open(t, redis.Config{URL: primary.URL()})
 	primary.Do(t, "replicaof", "127.0.0.1", "1")
-	_, err := s.Commit(within(t, 300*time.Millisecond), store.Batch{Put: []store.Put{{Key: "doc/a"}}})
-	if !errors.Is(err, redis.ReadOnly) || errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
-		t.Fatalf("commit to a replica: %v", err)
+	for _, b := range []store.Batch{{Put: []store.Put{{Key: "doc/a"}}}, {Expect: []store.Expect{{Key: "doc/a", Version: 7}}}} {
+		_, err := s.Commit(within(t, 300*time.Millisecond), b)
+		if !errors.Is(err, redis.ReadOnly) || errors.Is(err, store.ErrUnknown) || !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("commit to a replica: %v", err)
+		}
 	}
 	primary.Do(t, "replicaof", "no", "one")
 	if err := s.Health(t.Context()); err != nil {
 		t.Fatalf("health when it is the primary again: %v", err)
+	}
+}
+
+// TestRepeatWaitsForReplicasToo: WAIT is about what its own connection wrote, and the repeat comes on another one.
+func TestRepeatWaitsForReplicasToo(t *testing.T) {
+	t.Parallel()
+	primary := redistest.Start(t)
+	replica := redistest.Start(t, "--replicaof", "127.0.0.1 "+primary.Port())
+	cfg := redis.Config{URL: primary.URL(), MinReplicas: 1}
+	s, other := open(t, cfg), open(t, cfg)
+	eventually(t, "the replica to confirm", func() bool { return s.Health(within(t, time.Second)) == nil })
+	named := store.Batch{ID: "named", Durable: true, Put: []store.Put{{Key: "doc/a"}}}
+	replica.Pause(t)
+	for _, handle := range []*redis.Store{s, other} {
+		if r, err := handle.Commit(within(t, time.Second), named); !errors.Is(err, store.ErrUnknown) || !errors.Is(err, redis.NotReplicated) {
+			t.Fatalf("durable commit with a stopped replica: %+v, %v", r, err)
+		}
+	}
+	replica.Continue(t)
+	if r, err := other.Commit(t.Context(), named); err != nil || !r.Repeated {
+		t.Fatalf("the same when it goes on: %+v, %v", r, err)
 	}
 }

@@ -199,9 +199,11 @@ func TestB077FullMemory(t *testing.T) {
 			t.Errorf("%s is not there", confirmed[i])
 		}
 	}
+	server.Do(t, "config", "set", "maxmemory", "1")
 	if _, err := s.Commit(t.Context(), store.Batch{Delete: confirmed}); err != nil {
 		t.Fatalf("delete in a full store: %v", err)
 	}
+	server.Do(t, "config", "set", "maxmemory", "6mb")
 	if err := s.Health(t.Context()); err != nil {
 		t.Fatalf("health after making room: %v", err)
 	}

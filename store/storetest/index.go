@@ -17,6 +17,10 @@ func indexCases() []examCase {
 			insert(x, e("b", 1), e("a", 2), e("c", 1), e("a\x00", 1), e("é", 1), e("B", 1), e("z", -1.5), e("_", 1))
 			equal(x, "entries", x.scan(index, store.Range{}).Entries,
 				[]store.Entry{e("z", -1.5), e("B", 1), e("_", 1), e("a\x00", 1), e("b", 1), e("c", 1), e("é", 1), e("a", 2)})
+			after := e("Z", 1)
+			equal(x, "bytes are compared", x.scan(index, store.Range{After: &after, Limit: 2}).Entries, []store.Entry{e("_", 1), e("a\x00", 1)})
+			after = e("a", 1)
+			equal(x, "the shorter comes first", x.scan(index, store.Range{After: &after, Limit: 1}).Entries, []store.Entry{e("a\x00", 1)})
 		}},
 		{name: "empty", test: func(x *subject) {
 			p := x.scan("idx/none", store.Range{After: &store.Entry{Member: "x"}})
