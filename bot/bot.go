@@ -52,13 +52,14 @@ func (c Config) adapter(platform string) (core.Adapter, bool) {
 
 // press is what a button does: the document that its token leads to.
 type press struct {
-	Do       verb            `json:"do"`
-	Session  core.SessionID  `json:"session,omitempty"`
-	Prompt   core.PromptID   `json:"prompt,omitempty"`
-	Approval core.ApprovalID `json:"approval,omitempty"`
-	Command  string          `json:"command,omitempty"` // with doCommand: the command line
-	For      core.Person     `json:"for,omitempty"`     // only this person may press it
-	Scope    core.Scope      `json:"scope,omitempty"`
+	Do        verb              `json:"do"`
+	Session   core.SessionID    `json:"session,omitempty"`
+	Prompt    core.PromptID     `json:"prompt,omitempty"`
+	Approval  core.ApprovalID   `json:"approval,omitempty"`
+	Approvals []core.ApprovalID `json:"approvals,omitempty"` // all at once
+	Command   string            `json:"command,omitempty"`   // with doCommand: the command line
+	For       core.Person       `json:"for,omitempty"`       // only this person may press it
+	Scope     core.Scope        `json:"scope,omitempty"`
 }
 
 type verb string

@@ -25,6 +25,23 @@ func (s *Screen) approval(ctx context.Context, l core.Letter, caps core.Capabili
 	}
 	var out delivery.Rendered
 	var bs buttons
+	if len(docs) > 0 && len(docs[0].Value.Group) > 1 && !caps.Lines && l.Event.Type == core.EventApproval {
+		if len(docs) != len(docs[0].Value.Group) {
+			keys = keys[:0]
+			for _, id := range docs[0].Value.Group {
+				keys = append(keys, state.ApprovalKey(id))
+			}
+			if docs, _, err = state.GetAll[core.Approval](ctx, s.cfg.Store, keys); err != nil {
+				return delivery.Rendered{}, err
+			}
+		}
+		list := make([]core.Approval, len(docs))
+		for i, d := range docs {
+			list[i] = d.Value
+		}
+		out.Messages = s.group(l, caps, list, &bs)
+		docs = nil
+	}
 	for _, d := range docs {
 		if !d.Exists() {
 			continue

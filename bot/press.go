@@ -50,6 +50,9 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 	case v.role < access.Viewer:
 		return "", fmt.Errorf("%w: %s", core.ErrForbidden, saysNotYours)
 	}
+	if len(p.Approvals) > 0 {
+		return d.decideAll(ctx, v, *p)
+	}
 	switch p.Do {
 	case doApprove:
 		return d.decide(ctx, v, p.Approval, core.Approved, scopeOf(*p), "")
@@ -93,6 +96,31 @@ func (d *Desk) decide(ctx context.Context, v *visit, id core.ApprovalID, to core
 		return "", err
 	}
 	return string(a.State), nil
+}
+
+// decideAll answers several approvals with one press: those that somebody else has answered meanwhile stay as they are.
+func (d *Desk) decideAll(ctx context.Context, v *visit, p press) (string, error) {
+	to := core.Approved
+	if p.Do == doDeny {
+		to = core.Denied
+	}
+	var first error
+	n := 0
+	for _, id := range p.Approvals {
+		_, err := d.decide(ctx, v, id, to, core.Once, "")
+		switch {
+		case err == nil:
+			n++
+		case !personal(err):
+			return "", err
+		case first == nil:
+			first = err
+		}
+	}
+	if n == 0 {
+		return "", first
+	}
+	return fmt.Sprintf("%d %s", n, to), nil
 }
 
 // refusedPress tells the audit log of somebody who pressed what they may not.

@@ -8,16 +8,20 @@ import (
 
 // Every sentence of the bot that a person sees.
 const (
-	labelApprove = "Approve once"
-	labelSession = "For this session"
-	labelAlways  = "Always here"
-	labelDeny    = "Deny"
-	labelRetry   = "Retry"
-	labelStore   = "Approve and store"
-	labelConfirm = "Yes, really: %s"
-	labelStop    = "Stop"
-	labelNotThis = "Not this one"
-	labelAsk     = "Ask for access"
+	labelApprove    = "Approve once"
+	labelSession    = "For this session"
+	labelAlways     = "Always here"
+	labelDeny       = "Deny"
+	labelApproveAll = "Approve all %d shown"
+	labelApproveN   = "Approve %d"
+	labelDenyN      = "Deny %d"
+	labelDenyAll    = "Deny all"
+	labelRetry      = "Retry"
+	labelStore      = "Approve and store"
+	labelConfirm    = "Yes, really: %s"
+	labelStop       = "Stop"
+	labelNotThis    = "Not this one"
+	labelAsk        = "Ask for access"
 
 	saysTurn        = "thinking (turn %d)"
 	saysDone        = "done"
@@ -30,6 +34,7 @@ const (
 	saysAnswerTyped = "%sresume %s goes on, %scancel %s ends it"
 
 	saysAsks        = "**May this run?** `%s`%s · %s"
+	saysAskAll      = "**May these %d run?**"
 	saysIn          = "in %s\n"
 	saysBecause     = "asked because %s\n"
 	saysWrites      = "writes %s\n"

@@ -81,6 +81,7 @@ type Approval struct {
 	// Offers are the narrow rules that "for this session" and "always here" would store; empty: neither is offered.
 	Offers  []string      `json:"offers,omitempty"`
 	Confirm string        `json:"confirm,omitempty"` // the target to repeat in a second press
+	Group   []ApprovalID  `json:"group,omitempty"`   // all that are asked on one card, in order, this one included
 	Number  int           `json:"number"`            // n of Of on the card
 	Of      int           `json:"of"`
 	State   ApprovalState `json:"state"`

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -52,7 +53,9 @@ type Config struct {
 	Limits      Limits
 	// Context is how many characters of conversation the model is given; what is over it is shortened. Default 400,000.
 	Context int
-	Logger  *slog.Logger
+	// Redact takes secrets out of what tools and the model say, before it is kept or shown. Default: nothing is taken out.
+	Redact func(text string) string
+	Logger *slog.Logger
 }
 
 // Agent implements scheduler.Agent.
@@ -80,8 +83,11 @@ func New(cfg Config) *Agent {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
 	a := &Agent{cfg: cfg, commands: semaphore.NewWeighted(int64(cfg.MaxCommands)), tools: map[string]tool.Tool{}}
-	for _, t := range cfg.Tools {
+	for _, t := range append(slices.Clone(cfg.Tools), planTool{}) {
 		a.tools[t.Spec().Name] = t
+	}
+	if cfg.Redact == nil {
+		a.cfg.Redact = func(text string) string { return text }
 	}
 	return a
 }
@@ -150,7 +156,7 @@ func (t *turns) ask(ctx context.Context) (scheduler.Outcome, error) {
 	}
 	t.asked++
 	t.usage = t.usage.Add(reply.Usage)
-	rec := core.Record{Kind: core.RecordAssistant, Prompt: t.run.Prompt.ID, Time: t.run.Now(), Text: strings.ToValidUTF8(reply.Text, "\uFFFD"),
+	rec := core.Record{Kind: core.RecordAssistant, Prompt: t.run.Prompt.ID, Time: t.run.Now(), Text: t.a.cfg.Redact(strings.ToValidUTF8(reply.Text, "\uFFFD")),
 		Calls: t.log.normal(reply.Calls), Usage: &reply.Usage, Finish: reply.Finish}
 	if len(rec.Calls) > 0 {
 		if err := t.run.Append(ctx, []core.Record{rec}); err != nil {
@@ -186,8 +192,8 @@ func (t *turns) complete(ctx context.Context) (llm.Reply, error) {
 		if nudge != "" {
 			conversation = append(conversation, llm.Message{Role: llm.User, Content: nudge})
 		}
-		stream := newStream(t.run)
-		reply, err := t.a.cfg.Model.Complete(ask, llm.Request{Messages: conversation, Tools: t.offers}, stream.progress())
+		stream := newStream(t.run, t.a.cfg.Redact)
+		reply, err := t.a.cfg.Model.Complete(ask, llm.Request{Messages: conversation, Tools: t.tools()}, stream.progress())
 		stream.close()
 		var fault *llm.Error
 		switch {

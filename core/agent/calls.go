@@ -189,7 +189,7 @@ func (t *turns) exec(ctx context.Context, j judged) core.Record {
 			rec.Ending, rec.Text = core.EndInterrupted, strings.TrimSpace(res.Output+"\n"+tellsStopped)
 		}
 	}
-	rec.Text = strings.ToValidUTF8(strings.ReplaceAll(rec.Text, "\x00", "\uFFFD"), "\uFFFD")
+	rec.Text = t.a.cfg.Redact(strings.ToValidUTF8(strings.ReplaceAll(rec.Text, "\x00", "\uFFFD"), "\uFFFD"))
 	ok := rec.Ending == core.EndOK
 	t.run.Emit(core.Event{Type: core.EventResult, ID: j.call.ID, Tool: j.spec.Name, Show: j.plan.Line, OK: &ok, Output: rec.Text, Cut: rec.Cut, Took: time.Since(began)})
 	return rec

@@ -54,7 +54,11 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 	if t.mode == core.ModeEdits {
 		layers = append(layers, policy.Layer{Name: "mode edits", Allow: []string{"Write(./**)"}})
 	}
-	p, errs := policy.Compile(layers, policy.Options{BuiltIns: true, ReadDefault: true, Protected: t.a.cfg.Protected})
+	if rules, ok := t.log.granted(t.run.Prompt.ID); ok {
+		layers = append(layers, policy.Layer{Name: "approved plan", Allow: rules})
+	}
+	t.layers = layers
+	p, errs := t.compile(layers)
 	for _, err := range errs {
 		t.logger.Warn("a rule cannot be read; its layer's allow rules do not count", "error", err)
 	}
@@ -62,6 +66,27 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 		return p.Judge(policy.Call{Tool: "Read", Input: path}, t.world).Decision == policy.Allow
 	}
 	return p, nil
+}
+
+func (t *turns) compile(layers []policy.Layer) (*policy.Policy, []error) {
+	return policy.Compile(layers, policy.Options{BuiltIns: true, ReadDefault: true, Protected: t.a.cfg.Protected})
+}
+
+// replay tries what a wider yes would store: the call must be allowed then. What does not hold is not offered.
+func (t *turns) replay(checks []tool.Check, dir string, offers []string) []string {
+	if len(offers) == 0 {
+		return nil
+	}
+	p, errs := t.compile(append(slices.Clone(t.layers), policy.Layer{Name: "session", Allow: offers}))
+	if len(errs) > 0 {
+		return nil
+	}
+	for _, c := range checks {
+		if p.Judge(policy.Call{Tool: c.Tool, Input: c.Input, Dir: dir}, t.world).Decision != policy.Allow {
+			return nil
+		}
+	}
+	return offers
 }
 
 func stored(name string, rules scheduler.Rules) policy.Layer {
@@ -108,12 +133,13 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 			j.decision, j.reason, j.rule = v.Decision, v.Reason, v.Rule
 		}
 	}
-	if t.mode == core.ModePlan && !spec.ReadOnly {
+	if t.planning() && !spec.ReadOnly && spec.Name != planName {
 		j.decision, j.reason = policy.Deny, tellsPlanMode
 	}
 	if !offerable {
 		j.offers = nil
 	}
+	j.offers = t.replay(checks, plan.Dir, j.offers)
 	for i, path := range j.writes {
 		if rel, ok := strings.CutPrefix(path, t.ws.Dir+"/"); ok {
 			j.writes[i] = rel
@@ -163,8 +189,9 @@ func (t *turns) plan(ctx context.Context, c call) (tool.Spec, tool.Plan, error) 
 		}
 		return tool.Spec{}, tool.Plan{}, invalid(tellsNotObject)
 	}
-	names := make([]string, 0, len(t.offers))
-	for _, o := range t.offers {
+	offers := t.tools()
+	names := make([]string, 0, len(offers))
+	for _, o := range offers {
 		names = append(names, o.Name)
 	}
 	if !slices.Contains(names, c.Name) {

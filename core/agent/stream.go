@@ -18,12 +18,15 @@ const (
 
 // stream passes the parts of an answer on while it is written. It belongs to one model call; its methods are called by the goroutine of that.
 type stream struct {
-	run  *scheduler.Run
-	text strings.Builder
-	last time.Time
+	run    *scheduler.Run
+	redact func(string) string
+	text   strings.Builder
+	last   time.Time
 }
 
-func newStream(r *scheduler.Run) *stream { return &stream{run: r} }
+func newStream(r *scheduler.Run, redact func(string) string) *stream {
+	return &stream{run: r, redact: redact}
+}
 
 func (s *stream) progress() llm.Progress {
 	return llm.Progress{
@@ -53,7 +56,7 @@ func (s *stream) close() {
 		for n < len(text) && n > 0 && !utf8.RuneStart(text[n]) {
 			n--
 		}
-		s.run.Emit(core.Event{Type: core.EventText, Text: text[:n]})
+		s.run.Emit(core.Event{Type: core.EventText, Text: s.redact(text[:n])})
 		text = text[n:]
 	}
 }

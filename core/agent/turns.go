@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"paragents/core"
-	"paragents/core/llm"
 	"paragents/core/policy"
 	"paragents/core/scheduler"
 	"paragents/core/tool"
@@ -28,9 +27,9 @@ type turns struct {
 	ws     Workspace
 	env    *tool.Env
 	world  policy.World
+	layers []policy.Layer // of rules, as compiled last
 	log    *transcript
 	system string
-	offers []llm.Tool
 	mode   core.Mode // at the last judgement
 	began  time.Time
 	logger *slog.Logger
@@ -67,12 +66,6 @@ func (a *Agent) open(ctx context.Context, r *scheduler.Run) (*turns, error) {
 	t.env = &tool.Env{Root: root, Dir: t.ws.Dir, RunDir: filepath.Join(t.ws.Dir, ".paragents", "run", string(r.Prompt.ID)), Run: a.cfg.Sandbox,
 		Seen: t.log.seen, Timeout: a.cfg.Limits.Time, Slot: a.slot}
 	t.world = policy.NewOSWorld(t.ws.Dir, a.cfg.Home)
-	for _, tl := range a.cfg.Tools {
-		spec := tl.Spec()
-		if t.ws.Capabilities[spec.Capability] && (r.Session.Mode != core.ModePlan || spec.ReadOnly) {
-			t.offers = append(t.offers, llm.Tool{Name: spec.Name, Description: spec.Description, Schema: spec.Schema})
-		}
-	}
 	return t, nil
 }
 

@@ -191,8 +191,12 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 	if len(out.Asks) > 0 {
 		e = core.Event{Type: core.EventApproval, State: string(core.Pending)}
 	}
+	group := make([]core.ApprovalID, len(out.Asks))
+	for i := range group {
+		group[i] = core.NewID[core.ApprovalID](now)
+	}
 	for i, a := range out.Asks {
-		a.ID, a.Ref = core.NewID[core.ApprovalID](now), core.NewRef()
+		a.ID, a.Ref, a.Group = group[i], core.NewRef(), group
 		a.Session, a.Prompt, a.Author, a.Place, a.Trace = sess.ID, p.ID, p.Author, p.Place, p.Trace
 		a.SessionRef, a.PromptRef, a.Title = sess.Ref, p.Ref, sess.Title
 		a.State, a.Created, a.Expires, a.Number, a.Of = core.Pending, now, now.Add(s.cfg.Expire), i+1, len(out.Asks)

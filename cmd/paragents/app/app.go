@@ -24,6 +24,7 @@ import (
 	"paragents/core/llm/demo"
 	"paragents/core/llm/openai"
 	"paragents/core/policy"
+	"paragents/core/policy/redact"
 	"paragents/core/sandbox"
 	"paragents/core/scheduler"
 	"paragents/core/tool"
@@ -152,7 +153,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	}
 	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Log: log})
 	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
-		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected, Sandbox: runner, Fetch: fetcher(o.Adapters), Home: home, MaxCommands: commands,
+		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected, Sandbox: runner, Fetch: fetcher(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt)}, Logger: log})
 	grants := grants(cfg)
 	for _, p := range o.Admins {
@@ -173,6 +174,15 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	a := &App{Config: cfg, Store: st, Scheduler: scheduler.New(sc), Screen: screen, Desk: desk, Adapters: o.Adapters, Log: log, sandbox: runner}
 	desk.Serve(a.Scheduler)
 	return a, nil
+}
+
+// redactor knows every secret of the configuration.
+func redactor(cfg *config.Config) *redact.Redactor {
+	secrets := map[string]string{}
+	for i, s := range cfg.Secrets() {
+		secrets[fmt.Sprintf("SECRET%d", i+1)] = s
+	}
+	return redact.New(secrets)
 }
 
 // fetcher opens attachments through the adapter of their place.

@@ -1,0 +1,85 @@
+package bot
+
+import (
+	"fmt"
+	"strings"
+
+	"paragents/bot/markup"
+	"paragents/core"
+)
+
+// perRow is how many buttons stand in one row at most.
+const perRow = 5
+
+// group is the one card of several approvals of one answer: numbered, each whole, with a button for all that are shown and buttons for each. It is changed as they are
+// decided.
+func (s *Screen) group(l core.Letter, caps core.Capabilities, list []core.Approval, bs *buttons) []core.Message {
+	var b strings.Builder
+	var open []core.Approval
+	confirm := false
+	for _, a := range list {
+		if a.State == core.Pending {
+			open = append(open, a)
+			confirm = confirm || a.Confirm != ""
+		}
+	}
+	word := core.Waiting
+	if len(open) == 0 {
+		word = core.Running
+	}
+	b.WriteString(s.head(l, caps, word))
+	fmt.Fprintf(&b, saysAskAll, len(list))
+	for _, a := range list {
+		fmt.Fprintf(&b, "\n\n**%d.** %s · %s", a.Number, code(string(a.Ref)), escape(a.Action.Tool))
+		if a.State != core.Pending {
+			fmt.Fprintf(&b, " · %s by %s at %s", decidedWord(a), person(a.By), a.Decided.UTC().Format("15:04:05"))
+		}
+		b.WriteString("\n" + fence(markup.Visible(a.Action.Show)))
+		fmt.Fprintf(&b, saysBecause, escape(a.Rule))
+	}
+	p := page{text: b.String(), rows: groupRows(list, open, confirm, bs)}
+	ms := s.cfg.messages(p, caps, l.Place)
+	if n := len(ms); n > 0 {
+		ms[n-1].Card = "approvals/" + string(list[0].ID)
+		ms[n-1].Replace = len(open) < len(list)
+	}
+	return loud(ms, len(open) == len(list))
+}
+
+// groupRows are the buttons for what is still open. What needs a second press is approved by its own button only.
+func groupRows(list, open []core.Approval, confirm bool, bs *buttons) [][]core.Button {
+	if len(open) == 0 {
+		return nil
+	}
+	ids := make([]core.ApprovalID, len(open))
+	for i, a := range open {
+		ids[i] = a.ID
+	}
+	var rows [][]core.Button
+	each := func(label, style string, do verb) {
+		var row []core.Button
+		for _, a := range open {
+			p := press{Do: do, Approval: a.ID, Session: a.Session, Prompt: a.Prompt}
+			if do == doApprove && a.Confirm != "" {
+				p.Do = doConfirm
+			}
+			if row = append(row, bs.add(fmt.Sprintf(label, a.Number), style, p)); len(row) == perRow {
+				rows, row = append(rows, row), nil
+			}
+		}
+		if len(row) > 0 {
+			rows = append(rows, row)
+		}
+	}
+	all := press{Approvals: ids, Session: list[0].Session, Prompt: list[0].Prompt}
+	if len(open) == len(list) && !confirm {
+		yes := all
+		yes.Do = doApprove
+		rows = append(rows, []core.Button{bs.add(fmt.Sprintf(labelApproveAll, len(open)), "primary", yes)})
+	}
+	each(labelApproveN, "", doApprove)
+	each(labelDenyN, "danger", doDeny)
+	no := all
+	no.Do = doDeny
+	return append(rows, []core.Button{bs.add(labelDenyAll, "danger", no)})
+}
