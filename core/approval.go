@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -103,6 +104,9 @@ func (a *Approval) To(next ApprovalState, by Person, reason string, at time.Time
 			who = "nobody"
 		}
 		return fmt.Errorf("%w: %s was %s by %s at %s", ErrDecided, a.Ref, a.State, who, a.Decided.UTC().Format("15:04:05"))
+	}
+	if !slices.Contains(ApprovalStates[a.State], next) {
+		return fmt.Errorf("%w: approval %s is %s and cannot become %s", ErrRefused, a.Ref, a.State, next)
 	}
 	a.State, a.By, a.Reason, a.Decided = next, by, reason, at
 	return nil
