@@ -99,6 +99,7 @@ type Facts struct {
 	Refuses bool     // markup can be refused
 	Keeps   bool     // events wait for a bot that is away
 	Silence bool     // a message can be sent without a notification
+	Roots   bool     // a message at the top of a room stands in the thread that its replies would make
 }
 
 // Harness is one fresh fake platform and the adapter under test. It ends with the test that it was made for.
@@ -157,6 +158,7 @@ type receiver struct {
 	mu     sync.Mutex
 	refuse int
 	seen   []string // ids of all that was handed over, refused or not
+	taken  map[string]bool
 	cursor []byte
 }
 
@@ -165,7 +167,7 @@ var errStore = errors.New("the store is away")
 // receive starts an adapter. The first refuse calls of accept fail.
 func receive(t *testing.T, a core.Adapter, cursor []byte, refuse int) *receiver {
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &receiver{t: t, adapter: a, cancel: cancel, done: make(chan struct{}), events: make(chan core.Inbound, 1000), refuse: refuse, cursor: cursor}
+	r := &receiver{t: t, adapter: a, cancel: cancel, done: make(chan struct{}), events: make(chan core.Inbound, 1000), refuse: refuse, cursor: cursor, taken: map[string]bool{}}
 	go func() {
 		defer close(r.done)
 		r.err = a.Receive(ctx, cursor, r.accept)
@@ -186,6 +188,10 @@ func (r *receiver) accept(_ context.Context, events []core.Inbound, cursor []byt
 	}
 	r.cursor = slices.Clone(cursor)
 	for _, e := range events {
+		if r.taken[e.ID] { // as the bot does: a second delivery is nothing new
+			continue
+		}
+		r.taken[e.ID] = true
 		r.events <- e
 	}
 	return nil

@@ -69,8 +69,12 @@ func testAddressed(t *testing.T, h Harness) {
 	a := h.Adapter()
 	r := receive(t, a, nil, 0)
 	room := h.Place(Room)
-	h.Act(Action{Do: Say, Place: room, Text: "good morning"})
-	if e := r.next(core.InMessage); e.Addressed || e.Place != room {
+	id := h.Act(Action{Do: Say, Place: room, Text: "good morning"})
+	want := room
+	if h.Facts().Roots {
+		want.Thread = id
+	}
+	if e := r.next(core.InMessage); e.Addressed || e.Place != want {
 		t.Errorf("chatter in %+v counts as addressed: %v", e.Place, e.Addressed)
 	}
 	h.Act(Action{Do: Mention, Place: room, Text: "list pods"})
@@ -84,7 +88,7 @@ func testAddressed(t *testing.T, h Harness) {
 	if !h.Facts().Replies {
 		return
 	}
-	id := send(t, a, text(room, "it is done"))
+	id = send(t, a, text(room, "it is done"))
 	h.Act(Action{Do: Reply, Place: room, Message: id, Text: "thanks"})
 	if e := r.next(core.InMessage); !e.Addressed || e.ReplyTo != id || e.Quote != "it is done" || e.Text != "thanks" {
 		t.Errorf("reply: addressed %v, to %q, quoting %q; want to %q", e.Addressed, e.ReplyTo, e.Quote, id)

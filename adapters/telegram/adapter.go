@@ -73,9 +73,7 @@ type Adapter struct {
 	mu     sync.Mutex
 	me     *account // nil until getMe succeeded
 	health health
-
-	intakeMu sync.RWMutex
-	intake   *intake // set while Receive runs in webhook mode
+	intake *intake // set while Receive runs in webhook mode
 }
 
 var (

@@ -1,7 +1,6 @@
 package telegram_test
 
 import (
-	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -11,28 +10,6 @@ import (
 	"paragents/adapters/telegram/telegramtest"
 	"paragents/core"
 )
-
-// arrivals starts Receive and hands over the events one by one.
-func arrivals(t *testing.T, a *telegram.Adapter, b *inbox) <-chan core.Inbound {
-	out := make(chan core.Inbound, 100)
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		defer close(out)
-		err := a.Receive(ctx, nil, func(ctx context.Context, events []core.Inbound, cursor []byte) error {
-			for _, e := range events {
-				out <- e
-			}
-			return b.accept(ctx, events, cursor)
-		})
-		if err != nil {
-			t.Errorf("Receive: %v", err)
-		}
-	}()
-	t.Cleanup(func() { cancel(); <-done })
-	return out
-}
 
 func TestMessages(t *testing.T) {
 	srv := telegramtest.New(t)

@@ -92,6 +92,7 @@ func compose(m core.Message) (tgbotapi.Params, error) {
 	} else {
 		p["parse_mode"] = "HTML"
 	}
+	// There is room in every text that keeps to Capabilities.
 	if m.Repeat && units(text)+len(repeatMark) <= longest {
 		text += repeatMark
 	}

@@ -6,7 +6,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"strconv"
+	"sync"
 	"time"
 
 	tgbotapi "github.com/go-telegram-bot-api/telegram-bot-api/v5"
@@ -19,6 +19,7 @@ type intake struct {
 	ctx    context.Context
 	me     account
 	accept acceptFunc
+	busy   sync.WaitGroup // deliveries under way
 }
 
 // hookWait bounds what one delivery may take; the platform delivers again.
@@ -35,15 +36,27 @@ func (a *Adapter) register(ctx context.Context) error {
 
 // serveHook lets Hook take updates until the context ends. When it returns, no delivery is under way.
 func (a *Adapter) serveHook(ctx context.Context, me account, accept acceptFunc) {
-	a.setIntake(&intake{ctx: ctx, me: me, accept: accept})
+	in := &intake{ctx: ctx, me: me, accept: accept}
+	a.setIntake(in)
 	<-ctx.Done()
 	a.setIntake(nil)
+	in.busy.Wait()
 }
 
 func (a *Adapter) setIntake(in *intake) {
-	a.intakeMu.Lock()
-	defer a.intakeMu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
 	a.intake = in
+}
+
+// enter gives the intake to a delivery, which has to say when it is done; nil when Receive does not run.
+func (a *Adapter) enter() *intake {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.intake != nil {
+		a.intake.busy.Add(1)
+	}
+	return a.intake
 }
 
 // Hook is the handler for Config.WebhookURL. It answers 200 when accept made the update durable, and an error, so that the platform delivers
@@ -76,12 +89,11 @@ func (a *Adapter) Hook() http.Handler {
 
 // deliver hands one update over and returns the status to answer.
 func (a *Adapter) deliver(body []byte) int {
-	a.intakeMu.RLock()
-	defer a.intakeMu.RUnlock()
-	in := a.intake
-	if in == nil || in.ctx.Err() != nil {
+	in := a.enter()
+	if in == nil {
 		return http.StatusServiceUnavailable
 	}
+	defer in.busy.Done()
 	u, ok := a.decode(body)
 	if !ok {
 		return http.StatusOK
@@ -95,7 +107,7 @@ func (a *Adapter) deliver(body []byte) int {
 	err := in.accept(ctx, []core.Inbound{e}, nil)
 	a.note(err, false)
 	if err != nil {
-		a.log.Warn("telegram update not accepted", "platform", platform, "update", strconv.FormatInt(u.ID, 10), "error", err)
+		a.log.Warn("telegram update not accepted", "platform", platform, "update", u.ID, "error", err)
 		return http.StatusInternalServerError
 	}
 	return http.StatusOK

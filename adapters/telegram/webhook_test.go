@@ -1,11 +1,15 @@
 package telegram_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"paragents/adapters/telegram"
 	"paragents/adapters/telegram/telegramtest"
@@ -110,4 +114,50 @@ func TestWebhookRefusals(t *testing.T) {
 	if e := <-in; e.Text != "hi" {
 		t.Errorf("came %+v", e)
 	}
+}
+
+// TestWebhookEndsWithItsDeliveries: when Receive has returned, nothing is being accepted, and nothing more is.
+func TestWebhookEndsWithItsDeliveries(t *testing.T) {
+	bubble(t, func(t *testing.T, srv *telegramtest.Server) {
+		a := newAdapter(t, srv, telegram.Config{Mode: telegram.Webhook, WebhookURL: "https://bot.example.test/hook", WebhookSecret: hookSecret})
+		post := func() int {
+			r := httptest.NewRequestWithContext(t.Context(), "POST", "/hook", strings.NewReader(
+				`{"update_id":1,"message":{"message_id":5,"date":1,"chat":{"id":101,"type":"private"},"from":{"id":101},"text":"hi"}}`))
+			r.Header.Set("X-Telegram-Bot-Api-Secret-Token", hookSecret)
+			w := httptest.NewRecorder()
+			a.Hook().ServeHTTP(w, r)
+			return w.Code
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		finish := make(chan struct{})
+		var accepted, ended atomic.Bool
+		go func() {
+			err := a.Receive(ctx, nil, func(context.Context, []core.Inbound, []byte) error {
+				<-finish
+				accepted.Store(true)
+				return nil
+			})
+			if err != nil {
+				t.Errorf("Receive: %v", err)
+			}
+			ended.Store(true)
+		}()
+		settle(time.Second)
+		status := make(chan int, 1)
+		go func() { status <- post() }()
+		synctest.Wait()
+		cancel()
+		synctest.Wait()
+		if ended.Load() {
+			t.Error("Receive returned while a delivery was being accepted")
+		}
+		if got := post(); got != http.StatusServiceUnavailable {
+			t.Errorf("a delivery after the end: %d, want 503", got)
+		}
+		close(finish)
+		synctest.Wait()
+		if got := <-status; got != http.StatusOK || !accepted.Load() || !ended.Load() {
+			t.Errorf("delivery %d, accepted %v, Receive ended %v", got, accepted.Load(), ended.Load())
+		}
+	})
 }
