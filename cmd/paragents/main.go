@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -61,6 +62,9 @@ func main() {
 }
 
 func run(args []string) int {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(200) // the heap is small and short-lived: collecting half as often costs some MiB and saves a tenth of the CPU
+	}
 	if err := sandbox.Harden(); err != nil {
 		fmt.Fprintf(os.Stderr, "paragents: warning: other processes of this user may read this one's memory: %v\n", err)
 	}

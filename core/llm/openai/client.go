@@ -51,6 +51,9 @@ type Client struct {
 	backends []*backend
 }
 
+// maxIdle is how many connections are kept for the next requests: one for each prompt that a replica runs at once, or a new one would be made for most of them.
+const maxIdle = 128
+
 // backend is a provider as it is doing now.
 type backend struct {
 	Provider
@@ -73,7 +76,9 @@ func New(cfg Config) (*Client, error) {
 	cfg.Total = cmp.Or(cfg.Total, 30*time.Minute)
 	cfg.Logger = cmp.Or(cfg.Logger, slog.New(slog.DiscardHandler))
 	if cfg.HTTPClient == nil {
-		cfg.HTTPClient = &http.Client{Transport: http.DefaultTransport.(*http.Transport).Clone()}
+		t := http.DefaultTransport.(*http.Transport).Clone()
+		t.MaxIdleConns, t.MaxIdleConnsPerHost = maxIdle, maxIdle
+		cfg.HTTPClient = &http.Client{Transport: t}
 	}
 	client := *cfg.HTTPClient
 	// A redirect would turn the POST into a GET, or carry the conversation to a host that nobody configured.
