@@ -1,0 +1,374 @@
+package bot_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"paragents/core"
+	"paragents/core/llm"
+	"paragents/core/scheduler"
+	"paragents/core/state"
+	"paragents/store/local"
+	"paragents/store/redis"
+	"paragents/store/redis/redistest"
+)
+
+// TestJourneys plays the scripts on a virtual clock over a local store.
+func TestJourneys(t *testing.T) {
+	journeys(t, func(t *testing.T, path string, steps []step, tail []string) {
+		if slices.ContainsFunc(steps, func(s step) bool { return s.text == onlyReal }) {
+			t.Log("commands are real processes: on the real clock only")
+			return
+		}
+		synctest.Test(t, func(t *testing.T) {
+			st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer st.Close()
+			play(t, newWorld(t, virtual{}, st), path, steps, tail, *update)
+		})
+	})
+}
+
+// TestJourneysOnRedis plays the same scripts in real time over Redis.
+func TestJourneysOnRedis(t *testing.T) {
+	server := redistest.Start(t)
+	journeys(t, func(t *testing.T, path string, steps []step, tail []string) {
+		if slices.ContainsFunc(steps, func(s step) bool { return s.text == onlyVirtual }) {
+			t.Log("on the virtual clock only")
+			return
+		}
+		st, err := redis.Open(t.Context(), redis.Config{URL: server.URL(), Prefix: strings.TrimSuffix(filepath.Base(path), ".chat")})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		alone := slices.ContainsFunc(steps, func(s step) bool { return s.text == onlyReal })
+		play(t, newWorld(t, real{}, st), path, steps, tail, *update && alone)
+	})
+}
+
+// Scripts that one clock alone can play say so.
+const (
+	onlyVirtual = "only on the virtual clock"
+	onlyReal    = "only on the real clock"
+)
+
+func journeys(t *testing.T, run func(t *testing.T, path string, steps []step, tail []string)) {
+	paths, err := filepath.Glob("testdata/*.chat")
+	if err != nil || len(paths) < 10 {
+		t.Fatal("the journeys are not there:", len(paths), err)
+	}
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".chat"), func(t *testing.T) {
+			steps, tail, err := read(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			run(t, path, steps, tail)
+		})
+	}
+}
+
+// journey is a script being played.
+type journey struct {
+	*world
+	names map[string]string // what is random in the bot's lines, to what the script calls it
+	refs  map[string]string // and back
+	count map[string]int
+	here  core.Place
+	last  core.Inbound
+}
+
+func play(t *testing.T, w *world, path string, steps []step, tail []string, rewrite bool) {
+	j := &journey{world: w, names: map[string]string{}, refs: map[string]string{}, count: map[string]int{}}
+	defer func() {
+		if w.replica != nil {
+			w.model.hold(false)
+			w.replica.end(t)
+		}
+	}()
+	for i := range steps {
+		s := &steps[i]
+		waits := i+1 < len(steps) && strings.HasPrefix(steps[i+1].text, "wait ") && len(s.expect) == 0
+		if err := j.do(s, waits); err != nil {
+			t.Fatalf("%s:%d: %s: %v", path, s.line, s.text, err)
+		}
+		got := j.heard()
+		if rewrite {
+			s.expect = got
+			continue
+		}
+		if !slices.Equal(got, s.expect) {
+			t.Errorf("%s:%d: %s\ngot:\n%s\nwant:\n%s", path, s.line, s.text, strings.Join(got, "\n"), strings.Join(s.expect, "\n"))
+			return
+		}
+	}
+	if rewrite {
+		if err := write(path, steps, tail); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// do plays one line. With waits the next line says how long.
+func (j *journey) do(s *step, waits bool) error {
+	lines := 0 // of messages that are to come
+	for _, l := range s.expect {
+		if strings.HasPrefix(l, "bot") {
+			lines++
+		}
+	}
+	if given, ok := strings.CutPrefix(s.text, "given "); ok {
+		return j.given(given)
+	}
+	if s.text == onlyReal || s.text == onlyVirtual {
+		return nil
+	}
+	if j.replica == nil {
+		j.replica = j.start()
+	}
+	subject, rest, _ := strings.Cut(s.text, " ")
+	switch {
+	case subject == "wait":
+		d, err := time.ParseDuration(rest)
+		if err != nil {
+			return err
+		}
+		j.clock.wait(j.world, d, lines)
+		return nil
+	case s.text == "crash":
+		j.replica.crash(j.t)
+		j.replica = j.start()
+	case s.text == "model holds":
+		j.model.hold(true)
+	case s.text == "model goes on":
+		j.model.hold(false)
+	case strings.HasPrefix(s.text, "model is away: "):
+		j.model.fail(&llm.Error{Fault: llm.FaultAway, Text: strings.TrimPrefix(s.text, "model is away: ")})
+	case strings.HasPrefix(s.text, "model has no credit: "):
+		j.model.fail(&llm.Error{Fault: llm.FaultAccount, Text: strings.TrimPrefix(s.text, "model has no credit: ")})
+	case s.text == "model is back":
+		j.model.fail(nil)
+	case strings.HasPrefix(rest, "holds "), rest == "is missing", strings.HasPrefix(rest, "begins to hold "):
+		return j.file(subject, rest)
+	default:
+		if err := j.person(s.text); err != nil {
+			return err
+		}
+	}
+	if !waits {
+		j.clock.settle(j.world, lines)
+	}
+	return nil
+}
+
+// file checks what is in a file of the workspace.
+func (j *journey) file(path, what string) error {
+	look := func() string {
+		raw, err := os.ReadFile(filepath.Join(j.dir, path))
+		if os.IsNotExist(err) {
+			return "is missing"
+		}
+		if err != nil {
+			j.t.Fatal(err)
+		}
+		return "holds " + strings.TrimSuffix(string(raw), "\n")
+	}
+	if want, ok := strings.CutPrefix(what, "begins to hold "); ok {
+		eventually(j.t, path+" "+what, func() bool { return look() == "holds "+want })
+		return nil
+	}
+	if got := look(); got != what {
+		return fmt.Errorf("it %s", got)
+	}
+	return nil
+}
+
+var (
+	personLine = regexp.MustCompile(`^(\w+)(?:@(#?[\w/]+))?(?: \((.*?)\))?: (.*)$`)
+	pressLine  = regexp.MustCompile(`^\[(.*?)\](?: on (\w+))?(?: \((late)\))?$`)
+	nameInText = regexp.MustCompile(`\b[SPAC]\d+\b`)
+	unmention  = regexp.MustCompile(`^@(\w+) ?`)
+)
+
+// person plays what a person does.
+func (j *journey) person(line string) error {
+	m := personLine.FindStringSubmatch(line)
+	if m == nil {
+		return fmt.Errorf("this line cannot be read")
+	}
+	who, where, how, text := m[1], m[2], m[3], m[4]
+	if where == "" {
+		where = who
+	}
+	e := core.Inbound{ID: "chat:" + j.chat.id(), Kind: core.InMessage, Person: j.world.person(who), Name: strings.ToUpper(who[:1]) + who[1:], Place: j.chat.placeOf(where)}
+	e.Message = "from-" + strings.TrimPrefix(e.ID, "chat:")
+	e.Addressed = e.Place.Private
+	text = nameInText.ReplaceAllStringFunc(text, func(s string) string {
+		if ref, ok := j.refs[s]; ok {
+			return ref
+		}
+		return s
+	})
+	if to := unmention.FindStringSubmatch(text); to != nil && !e.Place.Private {
+		text = strings.TrimPrefix(text, to[0])
+		e.Addressed, e.ToOther = to[1] == "bot", to[1] != "bot"
+	}
+	if j.chat.caps.Threads && !e.Place.Private && e.Place.Thread == "" {
+		j.count[where]++
+		e.Place.Thread = fmt.Sprint(j.count[where])
+	}
+	switch press := pressLine.FindStringSubmatch(text); {
+	case press != nil:
+		token, ok := j.chat.button(e.Place, press[1], press[2], press[3] != "")
+		if !ok {
+			return fmt.Errorf("there is no such button")
+		}
+		e.Kind, e.Token, e.Callback = core.InPress, token, who+" "+placeName(e.Place)
+	case strings.HasPrefix(text, j.chat.caps.Slash):
+		e.Kind, e.Text = core.InCommand, strings.TrimPrefix(text, j.chat.caps.Slash)
+	default:
+		e.Text = strings.ReplaceAll(text, `\n`, "\n")
+	}
+	switch {
+	case how == "again":
+		e = j.last
+	case strings.HasPrefix(how, "to "):
+		e.ReplyTo = strings.TrimPrefix(how, "to ")
+	case strings.HasSuffix(how, " ago"):
+		age, err := time.ParseDuration(strings.TrimSuffix(how, " ago"))
+		if err != nil {
+			return err
+		}
+		e.At = time.Now().Add(-age)
+	case how == "a bot":
+		e.Bot = true
+	case how != "":
+		return fmt.Errorf("nothing is known of (%s)", how)
+	}
+	j.here, j.last = e.Place, e
+	return j.chat.post(e)
+}
+
+// heard is what the bot has said since the last line, in an order that does not depend on which of two things at one moment came first: by place, what answers a
+// person before the news of sessions, and these by session.
+func (j *journey) heard() []string {
+	j.name()
+	said := j.chat.take()
+	key := func(h heard) string {
+		session := ""
+		if !h.desk {
+			session = j.owner(strings.Join(h.lines, "\n"))
+		}
+		return fmt.Sprintf("%v %s %v %s", h.place != j.here, h.place.Key(), !h.desk, session)
+	}
+	slices.SortStableFunc(said, func(a, b heard) int { return strings.Compare(key(a), key(b)) })
+	var out []string
+	for _, h := range said {
+		for _, line := range h.format(placeName(j.here)) {
+			out = append(out, strings.TrimRight(j.plain(line), " "))
+		}
+	}
+	return out
+}
+
+// name gives everything that has a random ref a name, in the order in which it was made.
+func (j *journey) name() {
+	ctx := context.Background()
+	s := j.replica
+	if s == nil {
+		return
+	}
+	views, err := s.scheduler.List(ctx, state.Sessions, 1000, true)
+	if err != nil {
+		j.t.Fatal(err)
+	}
+	slices.SortFunc(views, func(a, b scheduler.View) int { return a.Session.Created.Compare(b.Session.Created) })
+	for _, v := range views {
+		session := j.call("S", string(v.Session.Ref), "")
+		ids := v.Session.Queue
+		if v.Session.Last != "" {
+			ids = append([]core.PromptID{v.Session.Last}, ids...)
+		}
+		for _, id := range ids {
+			p, _, err := s.scheduler.Prompt(ctx, id)
+			if err != nil {
+				j.t.Fatal(err)
+			}
+			j.call("P", string(p.Ref), session)
+			for _, id := range p.Pending {
+				a, err := s.scheduler.Approval(ctx, id)
+				if err != nil {
+					j.t.Fatal(err)
+				}
+				j.call("A", string(a.Ref), session)
+			}
+		}
+	}
+}
+
+// call names a ref, and remembers whose session it belongs to.
+func (j *journey) call(kind, ref, session string) string {
+	if name, ok := j.names[ref]; ok {
+		return name
+	}
+	j.count[kind]++
+	name := fmt.Sprint(kind, j.count[kind])
+	j.names[ref], j.refs[name] = name, ref
+	j.refs[name+"'s session"] = session
+	return name
+}
+
+// owner is the session that a text is about.
+func (j *journey) owner(text string) string {
+	first, at := "", len(text)
+	for ref, name := range j.names {
+		if i := strings.Index(text, ref); i >= 0 && i < at {
+			first, at = name, i
+		}
+	}
+	if s := j.refs[first+"'s session"]; s != "" {
+		return s
+	}
+	return first
+}
+
+var (
+	pairing = regexp.MustCompile(`paragents pair ([a-z0-9]{8})`)
+	random  = []struct {
+		is *regexp.Regexp
+		as string
+	}{
+		{regexp.MustCompile(`\d\d:\d\d:\d\d`), "HH:MM:SS"},
+		{regexp.MustCompile(`\d{4}-\d\d-\d\d( \d\d:\d\d)?`), "DATE"},
+		{regexp.MustCompile(`receipt [0-9a-f]{12}`), "receipt DIGEST"},
+		{regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{26}\b`), "ULID"},
+		{regexp.MustCompile(`\d+ tokens`), "N tokens"},
+		{regexp.MustCompile(`· (\d+m)?[\d.]+m?s\b`), "· TIME"},
+	}
+)
+
+// plain is a line without what differs from one time to the next.
+func (j *journey) plain(line string) string {
+	if m := pairing.FindStringSubmatch(line); m != nil {
+		j.call("C", m[1], "")
+	}
+	for ref, name := range j.names {
+		line = strings.ReplaceAll(line, ref, name)
+	}
+	line = strings.ReplaceAll(line, j.dir, "/WORKSPACE")
+	for _, r := range random {
+		line = r.is.ReplaceAllString(line, r.as)
+	}
+	return line
+}
