@@ -15,7 +15,7 @@ const (
 	EventResult    EventType = "tool_result"     // ID, OK, Output, Cut
 	EventNotice    EventType = "notice"          // Text: a wait, a retry, a repair
 	EventApproval  EventType = "approval"        // Request, Tool, Input, Rule, State, By and Approvals
-	EventConflict  EventType = "conflict"        // Paths, Owner
+	EventConflict  EventType = "conflict"        // Paths, Owner, Conflict, State (a ConflictState), By
 	EventQuestion  EventType = "question"        // Text, Choices
 	EventAnswer    EventType = "answer"          // Text
 	EventEnd       EventType = "result"          // State, Error, Turns, Tokens: exactly one for each prompt
@@ -61,6 +61,7 @@ type Event struct {
 	Approvals []ApprovalID  `json:"approvals,omitempty"` // one card
 	Paths     []string      `json:"paths,omitempty"`
 	Owner     Ref           `json:"owner,omitempty"`
+	Conflict  *Conflict     `json:"conflict,omitempty"`
 	Text      string        `json:"text,omitempty"`
 	Choices   []string      `json:"choices,omitempty"`
 	Error     string        `json:"error,omitempty"`

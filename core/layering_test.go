@@ -24,6 +24,7 @@ var layers = []struct {
 }{
 	{"core/policy", []string{"core", "core/policy"}, "a verdict is a pure function: it needs nouns and nothing that runs"},
 	{"core/preflight", []string{"core", "core/policy", "core/preflight"}, "what a text will write is inferred without running anything"},
+	{"core/claims", []string{"core", "core/preflight"}, "who writes what is decided on documents, whoever keeps them"},
 	{"core/sandbox", []string{"core/sandbox"}, "starting commands knows nothing of sessions"},
 	{"core/tool", []string{"core", "core/tool", "core/sandbox"}, "a tool never asks by itself: it cannot reach people, rules or the store"},
 	{"core/llm", []string{"core", "core/llm"}, "a model client knows conversations, not what they are for"},
@@ -31,7 +32,7 @@ var layers = []struct {
 	{"core/access", []string{"core", "core/state", "store"}, "rights are read and judged below everything that asks for them"},
 	{"core/audit", []string{"core", "core/state", "store"}, "the record of what happened stands below everything that writes into it"},
 	{"core/freeze", []string{"core", "core/state", "core/audit", "store"}, "the brake depends on nothing that it has to stop"},
-	{"core/scheduler", []string{"core", "core/state", "core/audit", "core/freeze", "core/scheduler", "store", "store/local", "store/redis", "core/llm"}, "the scheduler moves prompts; what runs them, and what people see, is handed in"},
+	{"core/scheduler", []string{"core", "core/state", "core/audit", "core/freeze", "core/claims", "core/preflight", "core/scheduler", "store", "store/local", "store/redis", "core/llm"}, "the scheduler moves prompts; what runs them, and what people see, is handed in"},
 	{"core/delivery", []string{"core", "core/state", "core/delivery", "core/scheduler", "store", "store/local"}, "sending knows letters and adapters, not what is in them"},
 	{"core/agent", []string{"core", "store"}, "the agent stands on everything in core, and on no chat"},
 	{"core", nil, "nouns import nothing of ours, so that everybody can import them"},

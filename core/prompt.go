@@ -107,6 +107,12 @@ type Prompt struct {
 	Steer []string `json:"steer,omitempty"`
 	// Unattended: nobody can be asked; what would be asked is refused, and the prompt ends with the process that wants it.
 	Unattended bool `json:"unattended,omitempty"`
+	// Guess is what the text says that it will write; nil before its first run.
+	Guess *Guess `json:"guess,omitempty"`
+	// Conflict is what a blocked prompt would write although others hold it. WaitsFor are the paths that somebody chose to wait for.
+	Conflict *Conflict `json:"conflict,omitempty"`
+	WaitsFor []string  `json:"waits_for,omitempty"`
+	Since    time.Time `json:"since,omitzero"` // when it came into its state, or was given an order
 	// Question is what a waiting prompt asks when it is not an approval.
 	Question string   `json:"question,omitempty"`
 	Choices  []string `json:"choices,omitempty"` // that it offers

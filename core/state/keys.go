@@ -31,6 +31,7 @@ import (
 //	pair/<code>      access     a pairing code                   1 hour
 //	freeze           freeze     what is frozen                   never
 //	seal             audit      the last seal                    never
+//	claims/<name>    scheduler  one a workspace                  never; its entries with their prompts
 func SessionKey(id core.SessionID) store.Key   { return store.Key("session/" + id) }
 func ClaimKey(id core.SessionID) store.Key     { return store.Key("claim/" + id) }
 func PromptKey(id core.PromptID) store.Key     { return store.Key("prompt/" + id) }
@@ -53,6 +54,7 @@ func DoubtKey(id core.SessionID) store.Key     { return store.Key("doubt/" + id)
 func RestKey(place string) store.Key           { return store.Key("rest/" + place) }
 func SessionRules(id core.SessionID) store.Key { return store.Key("rules/session/" + id) }
 func WorkspaceRules(name string) store.Key     { return store.Key("rules/workspace/" + name) }
+func ClaimsKey(workspace string) store.Key     { return store.Key("claims/" + workspace) }
 func ListedKey(p core.Place, who core.Person) store.Key {
 	return store.Key("listed/" + p.Key() + "/" + string(who))
 }
@@ -75,6 +77,7 @@ const (
 	Due      store.Index = "due"      // what has to happen at a time: "expire/<approval>", "remind/<approval>"
 	Replicas store.Index = "replicas" // live and recently dead replicas, by last sign of life
 	GC       store.Index = "gc"       // closed sessions, by when they may go
+	Waiters  store.Index = "waiters"  // blocked prompts that go on when others are done, by when they began to wait
 )
 
 // ByPerson holds a person's sessions, by last change.

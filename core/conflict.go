@@ -1,0 +1,53 @@
+package core
+
+import "time"
+
+// Guess is what a prompt will probably write, inferred from its text before its first run.
+type Guess struct {
+	Actions    []string `json:"actions,omitempty"`
+	Writes     []string `json:"writes,omitempty"` // all paths that were found, however unsure
+	Claims     []string `json:"claims,omitempty"` // what it reserves before it runs
+	Confidence float64  `json:"confidence"`       // 0 to 1
+	Notes      []string `json:"notes,omitempty"`
+}
+
+// Conflict says what a prompt would write although other live prompts have reserved it.
+type Conflict struct {
+	Paths  []string `json:"paths"`  // its own claims that overlap, sorted
+	Owners []Rival  `json:"owners"` // who holds them, sorted by prompt
+	// Cycle names the sessions that wait for each other in a circle, this one among them; none of them goes on by itself.
+	Cycle []Ref `json:"cycle,omitempty"`
+}
+
+// Rival is a live prompt that has reserved what another one wants, as it was when they met.
+type Rival struct {
+	Prompt    PromptID    `json:"prompt_id"`
+	PromptRef Ref         `json:"prompt"`
+	SessionID SessionID   `json:"session_id"`
+	Session   Ref         `json:"session"`
+	Title     string      `json:"title"`
+	Author    Person      `json:"author"`
+	Paths     []string    `json:"paths"` // its claims that overlap
+	State     PromptState `json:"state"`
+	Reason    string      `json:"reason,omitempty"`
+	Since     time.Time   `json:"since"` // when it came into the state
+}
+
+// ConflictState says what an EventConflict is about; it stands in Event.State.
+type ConflictState string
+
+const (
+	ConflictOpen       ConflictState = "open"       // a person has to choose
+	ConflictWaits      ConflictState = "waits"      // it goes on when the others are done
+	ConflictFree       ConflictState = "free"       // they are, and it does
+	ConflictOverridden ConflictState = "overridden" // By let it write all the same
+	ConflictCancelled  ConflictState = "cancelled"
+	ConflictTheirs     ConflictState = "theirs" // to an owner: By let another session write what it holds
+	ConflictCycle      ConflictState = "cycle"  // to the others of a circle
+	ConflictFound      ConflictState = "found"  // it has happened: a command wrote what another session holds
+)
+
+// Settled reports whether nobody has to decide about the conflict any more.
+func (s ConflictState) Settled() bool {
+	return s == ConflictFree || s == ConflictOverridden || s == ConflictCancelled
+}
