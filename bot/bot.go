@@ -7,6 +7,7 @@ package bot
 import (
 	"log/slog"
 	"strconv"
+	"strings"
 	"time"
 
 	"paragents/bot/markup"
@@ -60,6 +61,7 @@ type press struct {
 	Command   string            `json:"command,omitempty"`   // with doCommand: the command line
 	For       core.Person       `json:"for,omitempty"`       // only this person may press it
 	Scope     core.Scope        `json:"scope,omitempty"`
+	New       bool              `json:"new,omitempty"` // with doMove: a session of its own
 }
 
 type verb string
@@ -74,6 +76,7 @@ const (
 	doRunHeld  verb = "run-held"
 	doDropHeld verb = "drop-held"
 	doCommand  verb = "command"
+	doMove     verb = "move" // take the prompt out of its session: with Session or New, give it there, else ask where
 )
 
 // buttonKept is longer than an approval waits.
@@ -100,20 +103,25 @@ func (b *buttons) put(batch *state.Batch) {
 	}
 }
 
-// page is something to show: Markdown, and the rows of buttons under its last piece.
+// page is something to show: Markdown, and the rows of buttons under its last piece. What is too long becomes a head and a file.
 type page struct {
+	head string // in front of the text, and not in the file
 	text string
 	rows [][]core.Button
-	file *core.File
+	file *core.File // goes first
+}
+
+// pieces renders text for a platform.
+func (c Config) pieces(text string, caps core.Capabilities) []markup.Piece {
+	return markup.Render(text, markup.Dialect(caps.Dialect), markup.Limits{Unit: markup.Unit(caps.Unit), Max: caps.Max})
 }
 
 // messages renders a page for a place.
 func (c Config) messages(p page, caps core.Capabilities, place core.Place) []core.Message {
-	pieces := markup.Render(p.text, markup.Dialect(caps.Dialect), markup.Limits{Unit: markup.Unit(caps.Unit), Max: caps.Max})
-	if len(pieces) > maxPieces && caps.Files {
+	pieces := c.pieces(p.head+p.text, caps)
+	if len(pieces) > maxPieces && caps.Files && p.file == nil {
 		p.file = &core.File{Name: "answer.md", Data: []byte(p.text)}
-		head := cutRunes(p.text, headRunes)
-		pieces = markup.Render(head+"\n\n"+saysInFile, markup.Dialect(caps.Dialect), markup.Limits{Unit: markup.Unit(caps.Unit), Max: caps.Max})
+		pieces = c.pieces(p.head+closed(cutRunes(p.text, min(headRunes, caps.Max/2)))+"\n\n"+saysInFile, caps)
 	}
 	out := make([]core.Message, 0, len(pieces)+1)
 	if p.file != nil && caps.Files {
@@ -154,6 +162,24 @@ const (
 	maxPieces = 3    // more of them become a head and a file
 	headRunes = 1200 // of the head
 )
+
+// closed ends a code block that a cut has left open, so that what follows does not become part of it.
+func closed(text string) string {
+	open := ""
+	for line := range strings.SplitSeq(text, "\n") {
+		ticks := line[:len(line)-len(strings.TrimLeft(line, "`"))]
+		switch {
+		case open == "" && len(ticks) >= 3:
+			open = ticks
+		case open != "" && len(ticks) >= len(open) && strings.Trim(line, "` ") == "":
+			open = ""
+		}
+	}
+	if open == "" {
+		return text
+	}
+	return text + "\n" + open
+}
 
 func cutRunes(s string, n int) string {
 	r := []rune(s)

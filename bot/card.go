@@ -15,84 +15,104 @@ import (
 
 // approval is the card of the approvals of one answer, or what was decided about one of them.
 func (s *Screen) approval(ctx context.Context, l core.Letter, caps core.Capabilities) (delivery.Rendered, error) {
-	keys := make([]store.Key, len(l.Event.Approvals))
-	for i, id := range l.Event.Approvals {
-		keys[i] = state.ApprovalKey(id)
+	list, now, err := s.approvals(ctx, l.Event.Approvals)
+	if err != nil || len(list) == 0 {
+		return delivery.Rendered{}, err
 	}
-	docs, now, err := state.GetAll[core.Approval](ctx, s.cfg.Store, keys)
+	p, _, err := state.Get[core.Prompt](ctx, s.cfg.Store, state.PromptKey(l.PromptID))
 	if err != nil {
 		return delivery.Rendered{}, err
 	}
+	c := cards{s: s, l: l, caps: caps, word: p.Value.State, now: now}
+	if c.word == core.Queued { // it goes on at once
+		c.word = core.Running
+	}
 	var out delivery.Rendered
-	var bs buttons
-	if len(docs) > 0 && len(docs[0].Value.Group) > 1 && !caps.Lines && l.Event.Type == core.EventApproval {
-		if len(docs) != len(docs[0].Value.Group) {
-			keys = keys[:0]
-			for _, id := range docs[0].Value.Group {
-				keys = append(keys, state.ApprovalKey(id))
-			}
-			if docs, _, err = state.GetAll[core.Approval](ctx, s.cfg.Store, keys); err != nil {
-				return delivery.Rendered{}, err
-			}
+	switch group := list[0].Group; {
+	case len(group) > 1 && !caps.Lines:
+		if list, _, err = s.approvals(ctx, group); err != nil {
+			return delivery.Rendered{}, err
 		}
-		list := make([]core.Approval, len(docs))
-		for i, d := range docs {
-			list[i] = d.Value
+		out.Messages = c.group(list)
+	case l.Event.State != string(core.Pending) && l.Event.Type != core.EventReminder:
+		out.Messages = c.decided(list[0])
+	default:
+		for _, a := range list {
+			out.Messages = append(out.Messages, c.open(a)...)
 		}
-		out.Messages = s.group(l, caps, list, &bs)
-		docs = nil
 	}
-	for _, d := range docs {
-		if !d.Exists() {
-			continue
-		}
-		out.Messages = append(out.Messages, s.card(l, caps, d.Value, now, &bs)...)
-	}
-	if len(bs.presses) > 0 && caps.Buttons {
-		out.Put = bs.put
+	if len(c.buttons.presses) > 0 && caps.Buttons {
+		out.Put = c.buttons.put
 	}
 	return out, nil
 }
 
-// card shows one approval: the whole action first, then what it touches and why it is asked, then the buttons. A decided one shows who, what and when, and
-// has no buttons.
-func (s *Screen) card(l core.Letter, caps core.Capabilities, a core.Approval, now time.Time, bs *buttons) []core.Message {
-	decided := l.Event.State != string(core.Pending) && l.Event.Type != core.EventReminder
-	var b strings.Builder
-	word := core.Waiting
-	if decided {
-		word = core.Running
+// approvals reads those that are still there.
+func (s *Screen) approvals(ctx context.Context, ids []core.ApprovalID) ([]core.Approval, time.Time, error) {
+	keys := make([]store.Key, len(ids))
+	for i, id := range ids {
+		keys[i] = state.ApprovalKey(id)
 	}
-	head := s.head(l, caps, word)
-	b.WriteString(head)
-	if decided {
-		outcome := fmt.Sprintf(saysDecided, a.Ref, decidedWord(a), person(a.By), a.Decided.UTC().Format("15:04:05"))
-		b.WriteString(outcome)
-		if a.Reason != "" {
-			fmt.Fprintf(&b, " (%s)", escape(a.Reason))
+	docs, now, err := state.GetAll[core.Approval](ctx, s.cfg.Store, keys)
+	var out []core.Approval
+	for _, d := range docs {
+		if d.Exists() {
+			out = append(out, d.Value)
 		}
-		b.WriteString("\n" + fence(markup.Visible(a.Action.Show)))
-		if a.State == core.Approved {
-			fmt.Fprintf(&b, saysReceipt, a.Digest[:12], a.Trace)
-		}
-		ms := s.cfg.messages(page{text: b.String()}, caps, l.Place)
-		if n := len(ms); n > 0 {
-			ms[n-1].Card, ms[n-1].Replace = "approval/"+string(a.ID), true
-		}
-		if caps.Lines { // a line cannot be replaced, and the decision was typed here: one short line
-			ms = s.cfg.messages(page{text: head + outcome}, caps, l.Place)
-		}
-		return ms
 	}
-	if l.Event.Type == core.EventReminder {
-		fmt.Fprintf(&b, saysStillWaits, now.Sub(a.Created).Round(time.Minute))
+	return out, now, err
+}
+
+// cards renders the approvals of one letter.
+type cards struct {
+	s       *Screen
+	l       core.Letter
+	caps    core.Capabilities
+	word    core.PromptState // of the prompt
+	now     time.Time
+	buttons buttons
+}
+
+// decided shows who, what and when, and has no buttons. The whole action was shown before.
+func (c *cards) decided(a core.Approval) []core.Message {
+	text := c.s.head(c.l, c.caps, c.word) + outcome(a)
+	if a.Reason != "" {
+		text += fmt.Sprintf(" (%s)", escape(a.Reason))
 	}
+	if c.caps.Lines { // a line cannot be replaced, and the decision was typed here: one short line
+		return c.s.cfg.messages(page{text: text}, c.caps, c.l.Place)
+	}
+	text += "\n" + fence(markup.Visible(cutRunes(a.Action.Show, shownAfter)))
+	if a.State == core.Approved {
+		text += fmt.Sprintf(saysReceipt, a.Digest[:12], a.Trace)
+	}
+	return replacing(c.s.cfg.messages(page{text: text}, c.caps, c.l.Place), card(a))
+}
+
+// shownAfter is how much of an action its card repeats after the decision, in runes.
+const shownAfter = 300
+
+func card(a core.Approval) string { return "approval/" + string(a.ID) }
+
+// replacing makes messages change the one that stands as a card: what does not fit into one is left out.
+func replacing(ms []core.Message, card string) []core.Message {
+	if len(ms) == 0 {
+		return nil
+	}
+	m := ms[len(ms)-1]
+	m.Card, m.Replace = card, true
+	return []core.Message{m}
+}
+
+// open shows a question: the whole action first, then what it touches and why it is asked, then the buttons.
+func (c *cards) open(a core.Approval) []core.Message {
+	head := c.s.head(c.l, c.caps, core.Waiting)
 	number := ""
 	if a.Of > 1 {
 		number = fmt.Sprintf(" %d of %d", a.Number, a.Of)
 	}
-	fmt.Fprintf(&b, saysAsks, a.Ref, number, escape(a.Action.Tool))
-	b.WriteString("\n" + fence(markup.Visible(a.Action.Show)))
+	head += c.reminder(a) + fmt.Sprintf(saysAsks, a.Ref, number, escape(a.Action.Tool)) + "\n"
+	var b strings.Builder
 	fmt.Fprintf(&b, saysIn, code(a.Action.Dir))
 	fmt.Fprintf(&b, saysBecause, escape(a.Rule))
 	if len(a.Writes) > 0 {
@@ -101,29 +121,61 @@ func (s *Screen) card(l core.Letter, caps core.Capabilities, a core.Approval, no
 	if len(a.Hosts) > 0 {
 		fmt.Fprintf(&b, saysReaches, files(a.Hosts))
 	}
-	if !caps.Buttons {
-		fmt.Fprintf(&b, saysDecideTyped, caps.Slash, a.Ref, caps.Slash, a.Ref)
+	if !c.caps.Buttons {
+		fmt.Fprintf(&b, saysDecideTyped, c.caps.Slash, a.Ref, c.caps.Slash, a.Ref)
 	}
+	show := markup.Visible(a.Action.Show)
+	p := page{text: head + fence(show) + b.String()}
+	if c.caps.Files && len(c.s.cfg.pieces(p.text, c.caps)) > maxPieces {
+		p.file = &core.File{Name: string(a.Ref) + ".txt", Data: []byte(show)}
+		p.text = head + fence(cutRunes(show, shownAfter)) + fmt.Sprintf(saysWhole, len(show), a.Digest[:12]) + b.String()
+	}
+	p.rows = c.rows(a)
+	ms := c.s.cfg.messages(p, c.caps, c.l.Place)
+	if n := len(ms); n > 0 {
+		ms[n-1].Card = card(a)
+	}
+	return append(c.again(card(a), c.s.head(c.l, c.caps, core.Waiting)+code(string(a.Ref))), loud(ms, true)...)
+}
+
+// reminder is how a question begins that is asked once more.
+func (c *cards) reminder(a core.Approval) string {
+	if c.l.Event.Type != core.EventReminder {
+		return ""
+	}
+	return fmt.Sprintf(saysStillWaits, c.now.Sub(a.Created).Round(time.Minute))
+}
+
+// again takes the buttons off the card of a question that is asked once more: there is one place to answer.
+func (c *cards) again(card, what string) []core.Message {
+	if c.l.Event.Type != core.EventReminder || c.caps.Lines {
+		return nil
+	}
+	return replacing(c.s.cfg.messages(page{text: what + saysAgainBelow}, c.caps, c.l.Place), card) // silent: where there is none, nothing is said
+}
+
+// rows are the buttons of one question. A yes and a no never stand in one row.
+func (c *cards) rows(a core.Approval) [][]core.Button {
 	ref := press{Approval: a.ID, Session: a.Session, Prompt: a.Prompt}
 	approve := ref
 	if approve.Do = doApprove; a.Confirm != "" {
 		approve.Do = doConfirm
 	}
-	rows := [][]core.Button{{bs.add(labelApprove, "primary", approve)}}
+	rows := [][]core.Button{{c.buttons.add(labelApprove, "primary", approve)}}
 	if len(a.Offers) > 0 && a.Confirm == "" {
 		inSession, always := ref, ref
 		inSession.Do, inSession.Scope = doScope, core.ForSession
 		always.Do, always.Scope = doScope, core.Always
-		rows = append(rows, []core.Button{bs.add(labelSession, "", inSession), bs.add(labelAlways, "", always)})
+		rows = append(rows, []core.Button{c.buttons.add(labelSession, "", inSession), c.buttons.add(labelAlways, "", always)})
 	}
 	deny := ref
 	deny.Do = doDeny
-	rows = append(rows, []core.Button{bs.add(labelDeny, "danger", deny)})
-	ms := s.cfg.messages(page{text: b.String(), rows: rows}, caps, l.Place)
-	if n := len(ms); n > 0 {
-		ms[n-1].Card = "approval/" + string(a.ID)
-	}
-	return loud(ms, true)
+	return append(rows, []core.Button{c.buttons.add(labelDeny, "danger", deny)})
+}
+
+// outcome is what became of a question: who, what and when.
+func outcome(a core.Approval) string {
+	return fmt.Sprintf(saysDecided, a.Ref, decidedWord(a), by(a.By), a.Decided.UTC().Format("15:04:05"))
 }
 
 func decidedWord(a core.Approval) string {

@@ -128,7 +128,7 @@ func (d *Desk) Accept(ctx context.Context, adapter core.Adapter, events []core.I
 	}
 	for _, v := range visits {
 		sub, ok := d.admit(ctx, v, now)
-		if ok {
+		if ok && v.Group == "" {
 			subs, from = append(subs, sub), append(from, v)
 			continue
 		}
@@ -136,7 +136,13 @@ func (d *Desk) Accept(ctx context.Context, adapter core.Adapter, events []core.I
 		if err := flush(false); err != nil {
 			return err
 		}
-		if err := d.act(ctx, v); err != nil {
+		var err error
+		if ok {
+			err = d.s.Gather(ctx, v.Place.Key()+"/"+v.Group, sub)
+		} else {
+			err = d.act(ctx, v)
+		}
+		if err != nil {
 			return err
 		}
 		seen = append(seen, v.ID)
@@ -269,10 +275,28 @@ func (d *Desk) accepted(ctx context.Context, v *visit, a scheduler.Accepted) {
 			}
 		}
 		v.say(saysQueued, a.Ahead, named(a.Session))
+	case v.bound != "" && v.bound == a.Session.ID && v.Place.Private && v.Place.Thread == "" && !v.caps.Lines:
+		d.whichSession(ctx, v, a)
 	case v.caps.Lines:
 		v.say(saysOpened, a.Session.Ref, a.Prompt.Ref, escape(scheduler.Title("", a.Prompt.Text)))
 	}
 	d.answer(ctx, v)
+}
+
+// whichSession says where a text went, when the person has more than one session open here, and lets them take it back.
+func (d *Desk) whichSession(ctx context.Context, v *visit, a scheduler.Accepted) {
+	views, err := d.s.List(ctx, state.ByPlace(v.Place), 2, false)
+	if err != nil || len(views) < 2 {
+		return
+	}
+	var bs buttons
+	pg := page{text: fmt.Sprintf(saysTo, escape(a.Session.Title), a.Session.Ref)}
+	pg.rows = [][]core.Button{{bs.add(labelNotThis, "", press{Do: doMove, Prompt: a.Prompt.ID, For: v.Person})}}
+	var b state.Batch
+	bs.put(&b)
+	if _, err := b.Commit(ctx, d.cfg.Store); err == nil {
+		v.out = append(v.out, pg)
+	}
 }
 
 // answer queues what is to be said, behind what others are told.
@@ -315,10 +339,46 @@ func (d *Desk) act(ctx context.Context, v *visit) error {
 		return d.stranger(ctx, v)
 	case v.Kind == core.InMessage && d.meant(v) && v.role >= access.Operator && !v.At.IsZero() && strings.TrimSpace(v.Text) != "":
 		v.say(saysTooOld, d.s.Now().Sub(v.At).Round(time.Minute))
+	case v.Kind == core.InEdit, v.Kind == core.InDelete:
+		return d.changed(ctx, v)
+	case v.Kind == core.InMoved && v.bound != "":
+		var b state.Batch
+		b.Put(state.BindKey(v.MovedTo), scheduler.Binding{Session: v.bound}, 0)
+		_, err := b.Commit(ctx, d.cfg.Store)
+		return err
 	case v.Kind == core.InJoined:
 		v.out = append(v.out, d.welcome(v))
 	}
 	return nil
+}
+
+// changed follows a message that its author changed or took back: a prompt that has not begun follows it, one that has does not.
+func (d *Desk) changed(ctx context.Context, v *visit) error {
+	seen, _, err := state.Get[scheduler.Seen](ctx, d.cfg.Store, state.EventKey(v.Original))
+	if err != nil || seen.Value.Prompt == "" {
+		return err
+	}
+	p, _, err := d.s.Prompt(ctx, seen.Value.Prompt)
+	switch {
+	case errors.Is(err, core.ErrNotFound):
+		return nil
+	case err != nil:
+		return err
+	case p.Author != v.Person || v.Kind == core.InEdit && p.Text == v.Text:
+		return nil
+	}
+	if v.Kind == core.InDelete {
+		if p.State == core.Queued && p.Started.IsZero() {
+			_, err = d.s.Cancel(ctx, p.ID, v.Person)
+		}
+	} else {
+		_, err = d.s.Edit(ctx, p.ID, v.Person, v.Text)
+	}
+	if personal(err) {
+		v.say("%s", escape(trim(err)))
+		return nil
+	}
+	return err
 }
 
 // stranger tells somebody who may not, how access is given.
@@ -361,7 +421,7 @@ func (d *Desk) welcome(v *visit) page {
 // trim takes the sentinel's word off the front of an error that is meant for people.
 func trim(err error) string {
 	text := err.Error()
-	for _, s := range []error{core.ErrRefused, core.ErrForbidden, core.ErrDecided} {
+	for _, s := range []error{core.ErrRefused, core.ErrForbidden, core.ErrDecided, core.ErrNotFound} {
 		text = strings.TrimPrefix(text, s.Error()+": ")
 	}
 	return text

@@ -13,7 +13,7 @@ const perRow = 5
 
 // group is the one card of several approvals of one answer: numbered, each whole, with a button for all that are shown and buttons for each. It is changed as they are
 // decided.
-func (s *Screen) group(l core.Letter, caps core.Capabilities, list []core.Approval, bs *buttons) []core.Message {
+func (c *cards) group(list []core.Approval) []core.Message {
 	var b strings.Builder
 	var open []core.Approval
 	confirm := false
@@ -23,27 +23,37 @@ func (s *Screen) group(l core.Letter, caps core.Capabilities, list []core.Approv
 			confirm = confirm || a.Confirm != ""
 		}
 	}
-	word := core.Waiting
-	if len(open) == 0 {
-		word = core.Running
+	word, reminded := core.Waiting, ""
+	switch {
+	case len(open) == 0:
+		word = c.word
+	case c.l.Event.Type == core.EventReminder && open[0].ID != c.l.Event.Approvals[0]:
+		return nil // the first that is open reminds of all
+	default:
+		reminded = c.reminder(open[0])
 	}
-	b.WriteString(s.head(l, caps, word))
+	b.WriteString(c.s.head(c.l, c.caps, word) + reminded)
 	fmt.Fprintf(&b, saysAskAll, len(list))
 	for _, a := range list {
 		fmt.Fprintf(&b, "\n\n**%d.** %s · %s", a.Number, code(string(a.Ref)), escape(a.Action.Tool))
 		if a.State != core.Pending {
-			fmt.Fprintf(&b, " · %s by %s at %s", decidedWord(a), person(a.By), a.Decided.UTC().Format("15:04:05"))
+			fmt.Fprintf(&b, " · %s%s at %s", decidedWord(a), by(a.By), a.Decided.UTC().Format("15:04:05"))
 		}
 		b.WriteString("\n" + fence(markup.Visible(a.Action.Show)))
 		fmt.Fprintf(&b, saysBecause, escape(a.Rule))
+		if a.State == core.Pending && !c.caps.Buttons {
+			fmt.Fprintf(&b, saysDecideTyped, c.caps.Slash, a.Ref, c.caps.Slash, a.Ref)
+		}
 	}
-	p := page{text: b.String(), rows: groupRows(list, open, confirm, bs)}
-	ms := s.cfg.messages(p, caps, l.Place)
+	name := "approvals/" + string(list[0].ID)
+	ms := c.s.cfg.messages(page{text: b.String(), rows: groupRows(list, open, confirm, &c.buttons)}, c.caps, c.l.Place)
+	if len(open) < len(list) && reminded == "" {
+		return replacing(ms, name)
+	}
 	if n := len(ms); n > 0 {
-		ms[n-1].Card = "approvals/" + string(list[0].ID)
-		ms[n-1].Replace = len(open) < len(list)
+		ms[n-1].Card = name
 	}
-	return loud(ms, len(open) == len(list))
+	return append(c.again(name, c.s.head(c.l, c.caps, core.Waiting)+code(string(open[0].Ref))), loud(ms, true)...)
 }
 
 // groupRows are the buttons for what is still open. What needs a second press is approved by its own button only.

@@ -8,6 +8,7 @@ import (
 
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/delivery"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 )
@@ -48,7 +49,7 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 	case p.For != "" && p.For != v.Person:
 		return saysNotYours, nil
 	case v.role < access.Viewer:
-		return "", fmt.Errorf("%w: %s", core.ErrForbidden, saysNotYours)
+		return "", fmt.Errorf("%w: %s", core.ErrForbidden, saysNotIn)
 	}
 	if len(p.Approvals) > 0 {
 		return d.decideAll(ctx, v, *p)
@@ -64,6 +65,8 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 		return d.promptOrder(ctx, v, p.Prompt, p.Do)
 	case doRunHeld, doDropHeld:
 		return d.held(ctx, v, p.Session, p.Do == doDropHeld)
+	case doMove:
+		return "", d.move(ctx, v, *p)
 	case doCommand:
 		c, ok := Parse(p.Command)
 		if !ok {
@@ -183,8 +186,89 @@ func (d *Desk) promptOrder(ctx context.Context, v *visit, id core.PromptID, do v
 		_, err = d.s.Cancel(ctx, id, v.Person)
 		return fmt.Sprintf(saysCancelled, p.Ref), err
 	}
-	_, err = d.s.Resume(ctx, id, v.Person)
+	_, err = d.resume(ctx, v, id)
 	return fmt.Sprintf(saysResumed, p.Ref), err
+}
+
+// resume lets a prompt go on, and shows on its question, if it had one, that it is answered.
+func (d *Desk) resume(ctx context.Context, v *visit, id core.PromptID) (core.Prompt, error) {
+	before, sess, err := d.s.Prompt(ctx, id)
+	if err != nil {
+		return before, err
+	}
+	p, err := d.s.Resume(ctx, id, v.Person)
+	if err == nil {
+		d.answered(ctx, before, sess, v.Person)
+	}
+	return p, err
+}
+
+// answered takes the buttons off the question that a prompt, as it was before, had asked. Best effort: a button that stays does nothing more.
+func (d *Desk) answered(ctx context.Context, p core.Prompt, s core.Session, who core.Person) {
+	if p.Question == "" {
+		return
+	}
+	c, _, err := state.Get[delivery.Card](ctx, d.cfg.Store, state.CardKey(questionCard(p.ID)))
+	adapter, ok := d.cfg.adapter(c.Value.Place.Platform)
+	if err != nil || !ok {
+		return
+	}
+	caps := adapter.Capabilities()
+	l := core.Letter{Event: core.Event{Session: s.Ref, Prompt: p.Ref, Title: s.Title}, Place: c.Value.Place}
+	text := fmt.Sprintf(saysAnswered, code(string(p.Ref)), person(who))
+	if !caps.Lines {
+		text = escape(p.Question) + "\n\n" + text
+	}
+	ms := d.cfg.messages(page{head: d.screen.head(l, caps, core.Running), text: text}, caps, c.Value.Place)
+	for _, m := range replacing(ms, questionCard(p.ID)) {
+		if err := adapter.Edit(ctx, c.Value.ID, m); err != nil {
+			d.cfg.Logger.Debug("cannot change an answered question", "error", err)
+		}
+	}
+}
+
+// move takes a prompt back and gives it to another session.
+func (d *Desk) move(ctx context.Context, v *visit, p press) error {
+	prompt, sess, err := d.s.Prompt(ctx, p.Prompt)
+	if err != nil {
+		return err
+	}
+	if err := d.mayOrder(v, prompt.Author); err != nil {
+		return err
+	}
+	if p.Session != "" || p.New {
+		sub := scheduler.Submission{Text: prompt.Text, Session: p.Session}
+		if p.New {
+			sub.New = &scheduler.NewSession{Workspace: sess.Workspace, Bind: true}
+		}
+		return d.submit(ctx, v, sub)
+	}
+	if _, err := d.s.Cancel(ctx, prompt.ID, v.Person); err != nil {
+		if errors.Is(err, core.ErrRefused) {
+			return fmt.Errorf("%w: %s", core.ErrRefused, fmt.Sprintf(saysTooLate, prompt.Ref))
+		}
+		return err
+	}
+	views, err := d.s.List(ctx, state.ByPlace(v.Place), 8, false)
+	if err != nil {
+		return err
+	}
+	var bs buttons
+	pg := page{text: saysWhere}
+	for _, w := range views {
+		if w.Session.ID != sess.ID {
+			to := press{Do: doMove, Prompt: prompt.ID, Session: w.Session.ID, For: v.Person}
+			pg.rows = append(pg.rows, []core.Button{bs.add(cutRunes(string(w.Session.Ref)+" "+w.Session.Title, 40), "", to)})
+		}
+	}
+	pg.rows = append(pg.rows, []core.Button{bs.add(labelNew, "", press{Do: doMove, Prompt: prompt.ID, New: true, For: v.Person})})
+	var b state.Batch
+	bs.put(&b)
+	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
+		return err
+	}
+	v.out = append(v.out, pg)
+	return nil
 }
 
 // mayOrder says whether the visitor may direct what belongs to somebody.

@@ -11,6 +11,8 @@ import (
 
 	"paragents/core"
 	"paragents/core/delivery"
+	"paragents/core/state"
+	"paragents/store"
 )
 
 // Screen is the way out: it renders letters, and keeps the cards of running prompts up to date.
@@ -46,10 +48,10 @@ func (s *Screen) Render(ctx context.Context, l core.Letter) (delivery.Rendered, 
 	}
 	switch l.Event.Type {
 	case core.EventAnswer:
-		p := page{text: s.head(l, caps, core.Done) + l.Event.Text}
+		p := page{head: s.head(l, caps, core.Done), text: l.Event.Text}
 		return delivery.Rendered{Messages: loud(s.reply(s.cfg.messages(p, caps, l.Place), l), l.Loud)}, nil
 	case core.EventEnd:
-		return s.end(l, caps), nil
+		return s.end(ctx, l, caps)
 	case core.EventApproval, core.EventReminder:
 		return s.approval(ctx, l, caps)
 	case core.EventQuestion:
@@ -92,12 +94,12 @@ func (s *Screen) head(l core.Letter, caps core.Capabilities, st core.PromptState
 }
 
 // end closes the status card; a prompt that never had one, and went well, needs no more than its answer.
-func (s *Screen) end(l core.Letter, caps core.Capabilities) delivery.Rendered {
+func (s *Screen) end(ctx context.Context, l core.Letter, caps core.Capabilities) (delivery.Rendered, error) {
 	e := l.Event
 	var b strings.Builder
-	state := core.PromptState(e.State)
-	b.WriteString(s.head(l, caps, state))
-	switch state {
+	to := core.PromptState(e.State)
+	b.WriteString(s.head(l, caps, to))
+	switch to {
 	case core.Done:
 		b.WriteString(saysDone)
 	case core.Cancelled:
@@ -114,19 +116,30 @@ func (s *Screen) end(l core.Letter, caps core.Capabilities) delivery.Rendered {
 	}
 	var bs buttons
 	p := page{text: b.String()}
-	if state != core.Done && !caps.Lines {
+	if to != core.Done && !caps.Lines {
 		p.rows = [][]core.Button{{bs.add(labelRetry, "", press{Do: doCommand, Command: "retry " + string(e.Prompt), Session: l.SessionID})}}
 	}
 	ms := s.cfg.messages(p, caps, l.Place)
 	if n := len(ms); n > 0 {
-		ms[n-1].Card, ms[n-1].Replace = "status/"+string(l.PromptID), true
-		ms[n-1].Silent = state != core.Failed && !caps.Lines
+		ms[n-1].Card, ms[n-1].Replace = statusCard(l.PromptID), true
+		ms[n-1].Silent = to != core.Failed && !caps.Lines
+	}
+	if n := len(ms); to == core.Cancelled && n > 0 { // no answer tells of it: without a card it is a message of its own
+		docs, _, err := state.GetAll[delivery.Card](ctx, s.cfg.Store, []store.Key{state.CardKey(statusCard(l.PromptID)), state.CardKey(questionCard(l.PromptID))})
+		if err != nil {
+			return delivery.Rendered{}, err
+		}
+		ms[n-1].Replace = docs[0].Exists()
+		if docs[1].Exists() { // nobody is asked any more
+			gone := s.cfg.messages(page{head: s.head(l, caps, to), text: escape(e.Error)}, caps, l.Place)
+			ms = append(replacing(gone, questionCard(l.PromptID)), ms...)
+		}
 	}
 	out := delivery.Rendered{Messages: ms}
 	if len(bs.presses) > 0 && caps.Buttons {
 		out.Put = bs.put
 	}
-	return out
+	return out, nil
 }
 
 func files(paths []string) string {
@@ -160,5 +173,10 @@ func (s *Screen) question(l core.Letter, caps core.Capabilities) delivery.Render
 		text += "\n" + fmt.Sprintf(saysAnswerTyped, caps.Slash, l.Event.Prompt, caps.Slash, l.Event.Prompt)
 	}
 	ms := s.cfg.messages(page{text: text, rows: [][]core.Button{row}}, caps, l.Place)
+	if n := len(ms); n > 0 {
+		ms[n-1].Card = questionCard(l.PromptID)
+	}
 	return delivery.Rendered{Messages: loud(s.reply(ms, l), true), Put: bs.put}
 }
+
+func questionCard(id core.PromptID) string { return "question/" + string(id) }

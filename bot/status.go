@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -32,6 +33,8 @@ type status struct {
 	dirty   bool
 	tool    bool // a tool was called
 }
+
+func statusCard(id core.PromptID) string { return "status/" + string(id) }
 
 // news is a piece of progress, or a mark: everything before it was shown when done is closed.
 type news struct {
@@ -105,7 +108,7 @@ func (s *Screen) note(ctx context.Context, l core.Letter) {
 	defer s.mu.Unlock()
 	st := s.running[l.PromptID]
 	if st == nil {
-		st = &status{letter: l, began: time.Now()}
+		st = &status{letter: l, began: time.Now(), dirty: true}
 		s.running[l.PromptID] = st
 	}
 	if line != "" {
@@ -174,7 +177,7 @@ func (s *Screen) update(ctx context.Context, st *status) {
 	}
 	s.mu.Lock()
 	show := (st.tool || time.Since(st.began) > statusAfter) && st.dirty && time.Since(st.sent) >= max(caps.EditRate, time.Second)
-	text := s.head(st.letter, caps, core.Running) + strings.Join(st.lines, "\n\n")
+	text := s.head(st.letter, caps, core.Running) + cmp.Or(strings.Join(st.lines, "\n\n"), saysThinking)
 	_, running := s.running[st.letter.PromptID]
 	if show {
 		st.dirty, st.sent = false, time.Now()
@@ -186,6 +189,14 @@ func (s *Screen) update(ctx context.Context, st *status) {
 	ms := s.cfg.messages(page{text: text}, caps, st.letter.Place)
 	if len(ms) != 1 {
 		return
+	}
+	if st.id == "" { // the prompt has run before, and waited for an answer, or another replica has died over it
+		c, _, err := state.Get[delivery.Card](ctx, s.cfg.Store, state.CardKey(statusCard(st.letter.PromptID)))
+		if err != nil {
+			s.cfg.Logger.Debug("cannot look for the status card", "error", err)
+			return
+		}
+		st.id = c.Value.ID
 	}
 	if st.id != "" {
 		if err := adapter.Edit(ctx, st.id, ms[0]); err != nil {
@@ -200,7 +211,7 @@ func (s *Screen) update(ctx context.Context, st *status) {
 	}
 	st.id = id
 	var b state.Batch
-	delivery.PutCard(&b, "status/"+string(st.letter.PromptID), st.letter.Place, id)
+	delivery.PutCard(&b, statusCard(st.letter.PromptID), st.letter.Place, id)
 	if _, err := b.Commit(ctx, s.cfg.Store); err != nil {
 		s.cfg.Logger.Warn("cannot remember the status card; its end will be a message of its own", "error", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -46,6 +47,13 @@ func (d *Desk) candidates(ctx context.Context, v *visit, command string) ([]cand
 	views, err := d.s.List(ctx, state.ByPerson(v.Person), maxCandidates, command == "retry")
 	if err != nil {
 		return nil, err
+	}
+	if v.bound != "" && !slices.ContainsFunc(views, func(w scheduler.View) bool { return w.Session.ID == v.bound }) { // somebody else's, but it is what this place is about
+		here, err := d.s.Views(ctx, []core.SessionID{v.bound})
+		if err != nil {
+			return nil, err
+		}
+		views = append(views, here...)
 	}
 	var out []candidate
 	for _, w := range views {

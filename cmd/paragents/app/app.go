@@ -143,17 +143,13 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	if err != nil {
 		home = "/"
 	}
-	protected := append(slices.Clone(cfg.Files()), cfg.Path())
-	if path != "" {
-		protected = append(protected, filepath.Dir(path))
-	}
 	commands := cfg.Limits.MaxCommands
 	if commands == 0 {
 		commands = 2 * runtime.NumCPU()
 	}
 	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Log: log})
 	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
-		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected, Sandbox: runner, Fetch: fetcher(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
+		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected(cfg, path), Sandbox: runner, Fetch: fetcher(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt)}, Logger: log})
 	grants := grants(cfg)
 	for _, p := range o.Admins {
@@ -174,6 +170,18 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	a := &App{Config: cfg, Store: st, Scheduler: scheduler.New(sc), Screen: screen, Desk: desk, Adapters: o.Adapters, Log: log, sandbox: runner}
 	desk.Serve(a.Scheduler)
 	return a, nil
+}
+
+// protected are the paths that no tool may touch: the configuration, and the folder of the state file if there is one.
+func protected(cfg *config.Config, state string) []string {
+	paths := slices.Clone(cfg.Files())
+	if cfg.Path() != "" {
+		paths = append(paths, cfg.Path())
+	}
+	if state != "" {
+		paths = append(paths, filepath.Dir(state))
+	}
+	return paths
 }
 
 // redactor knows every secret of the configuration.

@@ -86,7 +86,7 @@ func Judge(cfg *config.Config, workspace string, call policy.Call) (policy.Verdi
 			home = "/"
 		}
 		p, errs := policy.Compile([]policy.Layer{{Name: "managed", Deny: cfg.Rules.Deny, Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, w.Rules},
-			policy.Options{BuiltIns: true, ReadDefault: true, Protected: append(cfg.Files(), cfg.Path())})
+			policy.Options{BuiltIns: true, ReadDefault: true, Protected: protected(cfg, "")})
 		if len(errs) > 0 {
 			return policy.Verdict{}, errs[0]
 		}

@@ -1,0 +1,271 @@
+package app_test
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"paragents/adapters/telegram"
+	"paragents/adapters/telegram/telegramtest"
+	"paragents/cmd/paragents/app"
+	"paragents/cmd/paragents/config"
+	"paragents/core"
+	"paragents/core/sandbox"
+	"paragents/store"
+	"paragents/store/local"
+)
+
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && os.Args[1] == sandbox.ChildArg {
+		syscall.Exit(sandbox.Child(os.Args[2:], os.Stderr))
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// world is the whole bot on the wire of a Telegram fake, with the demo model and a store in a file.
+type world struct {
+	t     *testing.T
+	tg    *telegramtest.Server
+	dir   string
+	store store.Store
+	admin telegramtest.User
+}
+
+func begin(t *testing.T) *world {
+	t.Helper()
+	w := &world{t: t, tg: telegramtest.New(t), dir: t.TempDir(), admin: telegramtest.Ann}
+	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = st
+	t.Cleanup(func() { st.Close() })
+	w.serve()
+	return w
+}
+
+// serve starts one replica; the returned function stops it.
+func (w *world) serve() (stop func()) {
+	w.t.Helper()
+	cfg := config.Default()
+	cfg.LLM.Provider = "demo"
+	cfg.Workspaces[0].Path = w.dir
+	cfg.Access.Admins = []core.Person{core.Person(fmt.Sprint("telegram:", w.admin.ID))}
+	cfg.Lease = 6 * time.Second
+	ad, err := telegram.New(telegram.Config{Token: telegramtest.Token, APIURL: w.tg.URL(), HTTPClient: w.tg.Client()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := &app.Setup{Version: "test", Stderr: w.t.Output()}
+	a, err := s.New(cfg, w.store, "", s.Logger(), app.Options{Adapters: []core.Adapter{ad}, Reaches: func(p core.Place) bool { return p.Platform == "telegram" }})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() {
+		done <- a.Run(ctx, func(core.Adapter) string { return "receive/telegram" }, func() {})
+	}()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Error(err)
+		}
+		a.Close()
+	}
+	w.t.Cleanup(stop)
+	return stop
+}
+
+// wait waits until the chat shows a message of ours that fits, and returns the newest such.
+func (w *world) wait(chat int64, what string, fits func(telegramtest.Message) bool) telegramtest.Message {
+	w.t.Helper()
+	limit := time.After(20 * time.Second)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		for _, m := range slices.Backward(w.tg.Messages(chat)) {
+			if m.FromBot && fits(m) {
+				return m
+			}
+		}
+		select {
+		case <-limit:
+			for _, m := range w.tg.Messages(chat) {
+				w.t.Logf("%d bot=%v: %q %v", m.ID, m.FromBot, m.Text, m.Keyboard)
+			}
+			w.t.Fatalf("the chat never showed %s", what)
+		case <-tick.C:
+		}
+	}
+}
+
+func (w *world) shows(chat int64, text string) telegramtest.Message {
+	w.t.Helper()
+	return w.wait(chat, fmt.Sprintf("%q", text), func(m telegramtest.Message) bool { return strings.Contains(m.Text, text) })
+}
+
+func labels(m telegramtest.Message) []string {
+	var out []string
+	for _, row := range m.Keyboard {
+		for _, b := range row {
+			out = append(out, b.Text)
+		}
+	}
+	return out
+}
+
+// From /start, four taps or lines lead to two named sessions and an approval.
+func TestFirstSteps(t *testing.T) {
+	w := begin(t)
+	chat := w.tg.Private(w.admin)
+	say := func(text string) int64 { return w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: text}) }
+
+	say("/start")
+	greeting := w.wait(chat, "the first steps as buttons", func(m telegramtest.Message) bool { return len(labels(m)) == 2 })
+	w.tg.Press(w.admin, chat, greeting.ID, labels(greeting)[0]) // 1: a session that lists files
+	w.shows(chat, "list files")
+	say("/new write milk to fridge.txt") // 2: a second one, which asks
+	card := w.wait(chat, "an approval", func(m telegramtest.Message) bool { return slices.Contains(labels(m), "Approve once") })
+	if !strings.Contains(card.Text, "milk") || card.Silent {
+		t.Errorf("the card shows %q (silent: %v); it has to show the whole action, and to notify", card.Text, card.Silent)
+	}
+	for _, row := range card.Keyboard {
+		var names []string
+		for _, b := range row {
+			names = append(names, b.Text)
+		}
+		if len(names) > 1 && slices.Contains(names, "Deny") {
+			t.Errorf("Deny shares a row with %v", names)
+		}
+	}
+	press := w.tg.Press(w.admin, chat, card.ID, "Approve once") // 3
+	w.shows(chat, "wrote")
+	w.wait(chat, "the card without buttons", func(m telegramtest.Message) bool { return m.ID == card.ID && len(m.Keyboard) == 0 })
+	if _, ok := w.tg.Answered(press); !ok {
+		t.Error("the press was not answered")
+	}
+	say("/list") // 4
+	list := w.shows(chat, "write milk to fridge.txt ·")
+	if !strings.Contains(list.Text, "list files") {
+		t.Errorf("the list shows %q", list.Text)
+	}
+	if raw, err := os.ReadFile(filepath.Join(w.dir, "fridge.txt")); err != nil || string(raw) != "milk" {
+		t.Errorf("fridge.txt: %q, %v", raw, err)
+	}
+	// A second press of the same button, from an old screen, does nothing.
+	if n := len(w.tg.Calls("sendMessage")); n == 0 {
+		t.Error("nothing was sent")
+	}
+}
+
+// A stranger is told a code; an admin redeems it; then the stranger is heard.
+func TestPairing(t *testing.T) {
+	w := begin(t)
+	bob, ann := w.tg.Private(telegramtest.Bob), w.tg.Private(w.admin)
+	w.tg.Post(telegramtest.Post{Chat: bob, From: telegramtest.Bob, Text: "list files"})
+	told := w.shows(bob, "paragents pair ")
+	_, code, _ := strings.Cut(told.Text, "paragents pair ")
+	code = strings.Fields(code)[0]
+	w.tg.Post(telegramtest.Post{Chat: ann, From: w.admin, Text: "/pair " + code})
+	w.shows(ann, "is operator now")
+	w.tg.Post(telegramtest.Post{Chat: bob, From: telegramtest.Bob, Text: "list files"})
+	w.wait(bob, "an answer", func(m telegramtest.Message) bool {
+		return strings.Contains(m.Text, "empty") || strings.Contains(m.Text, "list") && !strings.Contains(m.Text, "pair")
+	})
+}
+
+// B031: somebody who may talk to the bot cannot approve what somebody else asked for.
+func TestB031OnlyWhoMay(t *testing.T) {
+	w := begin(t)
+	group := w.tg.Group("supergroup", "team")
+	w.tg.Post(telegramtest.Post{Chat: group, From: w.admin, Text: "@" + telegramtest.BotName + " write x to a.txt"})
+	card := w.wait(group, "an approval", func(m telegramtest.Message) bool { return slices.Contains(labels(m), "Approve once") })
+	press := w.tg.Press(telegramtest.Bob, group, card.ID, "Approve once")
+	limit := time.After(10 * time.Second)
+	for {
+		if note, ok := w.tg.Answered(press); ok {
+			if note == "approved" {
+				t.Fatal("a stranger approved")
+			}
+			break
+		}
+		select {
+		case <-limit:
+			t.Fatal("the stranger's press was never answered")
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "a.txt")); err == nil {
+		t.Fatal("the file was written")
+	}
+	w.tg.Press(w.admin, group, card.ID, "Approve once")
+	w.shows(group, "wrote")
+}
+
+// B009: an album is one prompt, with its caption.
+func TestB009Album(t *testing.T) {
+	w := begin(t)
+	chat := w.tg.Private(w.admin)
+	for i := range 4 {
+		p := telegramtest.Post{Chat: chat, From: w.admin, Album: "album1", File: &telegramtest.Upload{Name: fmt.Sprintf("n%d.txt", i), Type: "text/plain", Data: fmt.Appendf(nil, "note %d", i)}}
+		if i == 0 {
+			p.Text = "repeat after me: seen"
+		}
+		w.tg.Post(p)
+	}
+	w.shows(chat, "seen")
+	w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: "/list"})
+	list := w.shows(chat, "1. [S:")
+	if strings.Contains(list.Text, "2. [S:") || strings.Contains(list.Text, "queued") {
+		t.Errorf("an album made more than one prompt: %q", list.Text)
+	}
+}
+
+// A topic of a forum is a session of its own, and its answers stay in it.
+func TestTopicsAreSessions(t *testing.T) {
+	w := begin(t)
+	forum := w.tg.Group("forum", "lab")
+	one, two := w.tg.Topic(forum, w.admin, "one"), w.tg.Topic(forum, w.admin, "two")
+	for i, topic := range []int64{one, two} {
+		w.tg.Post(telegramtest.Post{Chat: forum, Thread: topic, From: w.admin, Text: fmt.Sprintf("@%s repeat after me: answer %d", telegramtest.BotName, i)})
+	}
+	for i, topic := range []int64{one, two} {
+		m := w.wait(forum, "an answer", func(m telegramtest.Message) bool { return m.Text == fmt.Sprintf("answer %d", i) })
+		if m.Thread != topic {
+			t.Errorf("the answer to topic %d stands in %d", topic, m.Thread)
+		}
+	}
+}
+
+// What a replica left when it stopped, another finds: a card that is pressed after a restart still counts (B032).
+func TestB032RestartKeepsQuestions(t *testing.T) {
+	w := &world{t: t, tg: telegramtest.New(t), dir: t.TempDir(), admin: telegramtest.Ann}
+	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	w.store = st
+	stop := w.serve()
+	chat := w.tg.Private(w.admin)
+	w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: "write x to a.txt"})
+	card := w.wait(chat, "an approval", func(m telegramtest.Message) bool { return slices.Contains(labels(m), "Approve once") })
+	stop()
+	w.serve()
+	w.tg.Press(w.admin, chat, card.ID, "Approve once")
+	w.shows(chat, "wrote")
+}
