@@ -269,7 +269,7 @@ func (d *Desk) order(ctx context.Context, v *visit, c Command) error {
 			v.say(saysPausing, code(string(p.Ref)), v.caps.Slash, p.Ref)
 		}
 	case "resume":
-		if p, err = d.s.Resume(ctx, x.prompt, v.Person); err == nil {
+		if p, err = d.resume(ctx, v, x.prompt); err == nil {
 			v.say(saysResumed, code(string(p.Ref)))
 		}
 	default:
