@@ -186,7 +186,7 @@ func (e *english) path(t token) {
 	does, ok := e.action, false
 	switch e.verb.role {
 	case noRole:
-		if at("in inside") && e.prep != "" && !e.neg {
+		if at("in inside") && !e.neg {
 			e.pending = append(e.pending, t)
 		}
 	case makes:
@@ -201,7 +201,7 @@ func (e *english) path(t token) {
 			does = "edit_file"
 		}
 	case copies, turns:
-		ok = e.prep != "" && at("to into as under in named called") && (e.verb.role == copies || !at("in under"))
+		ok = at("to into as under in named called") && (e.verb.role == copies || !at("in under"))
 	case moves:
 		ok = named || at("from to into as under in inside within")
 	case runs:
@@ -210,7 +210,7 @@ func (e *english) path(t token) {
 		}
 	}
 	if ok {
-		t.sure = t.sure || at("to into in inside under") && e.prep != ""
+		t.sure = t.sure || at("to into in inside under")
 		e.found(t, does, e.sure)
 	}
 }
@@ -232,5 +232,5 @@ func (e *english) found(t token, does string, sure bool) {
 		confidence = clear
 	}
 	e.write(t.text, confidence)
-	e.finder.does(does, confidence)
+	e.does(does, confidence)
 }

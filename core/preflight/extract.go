@@ -94,8 +94,12 @@ func lineCommands(line string, most int) (prose string, commands []found) {
 	if rest, ok := strings.CutPrefix(line[start:], "$ "); ok {
 		return hole, []found{{strings.TrimSpace(rest), certain}}
 	}
-	if cmd, n := cutCommand(line[start:]); isCommand(cmd, asLine) {
-		commands = append(commands, found{cmd, certain})
+	if cmd, n := cutCommand(line[start:]); isCommand(cmd, asLine) && !told(line[start+n:]) {
+		c := found{cmd, certain}
+		if start+n < len(line) {
+			c.confidence = confidence
+		}
+		commands = append(commands, c)
 		line = line[:start] + hole + line[start+n:]
 	}
 	take := func(find *regexp.Regexp, command func(at []int) (cmd string, from, to int)) {
@@ -137,7 +141,7 @@ func lineCommands(line string, most int) (prose string, commands []found) {
 	})
 	take(gitWord, func(at []int) (string, int, int) {
 		cmd, n := cutCommand(line[at[0]:])
-		if isCommand(cmd, asLine) {
+		if isCommand(cmd, asLine) && !told(line[at[0]+n:]) {
 			return cmd, at[0], at[0] + n
 		}
 		return "", 0, 0
@@ -147,6 +151,11 @@ func lineCommands(line string, most int) (prose string, commands []found) {
 
 // prosaic are words that end a command within a sentence.
 var prosaic = set("and then but or the this that is are was were to for of with in if please so which when before after until because using into from whether what how it its my your as on")
+
+// told reports whether prose goes on to tell what a command did, instead of asking for it.
+func told(rest string) bool { return tells[strings.TrimRight(firstWord(rest), ".,:;!?")] }
+
+var tells = set("fails failed is was are does doesn't did didn't shows says said gives gave returns returned hangs breaks broke works worked")
 
 // cutCommand returns the command that prose begins with and its length: up to where the sentence goes on as such. What echo and printf say
 // is taken as it is.
@@ -174,7 +183,7 @@ func cutCommand(text string) (cmd string, n int) {
 			end = i
 		case (r == '.' || r == '!' || r == '?') && !strings.ContainsRune(" /.\x00", last) && (strings.TrimSpace(rest) == "" || sentence(rest)):
 			end = i
-		case last == ' ' && prosaic[firstWord(text[i:])]:
+		case last == ' ' && (prosaic[firstWord(text[i:])] || told(text[i:])):
 			end = i
 		}
 		if end < len(text) {

@@ -167,6 +167,8 @@ func TestInfer(t *testing.T) {
 		{text: "$ if then", actions: "run_command", confidence: weak},
 		{text: "- echo it is to me > /dev/null", runs: commands{"echo it is to me > /dev/null": ""}, actions: "run_command", confidence: sure},
 		{text: "$ sudo bash -c 'git stash'", runs: commands{"sudo bash -c 'git stash'": "."}, writes: ".", claims: ". git:index", actions: "run_command stash", confidence: sure},
+		{text: "run LC_ALL=C cp a.txt b.txt `as said`", runs: commands{"LC_ALL=C cp a.txt b.txt": "b.txt"}, writes: "b.txt", actions: "copy run_command", confidence: sure},
+		{text: "explain what a git thing is", confidence: none},
 		// Prose that only looks like one
 		{text: "if a > b then c", confidence: none},
 		{text: "map x -> y.go and check that n >= 3", confidence: none},
@@ -174,6 +176,9 @@ func TestInfer(t *testing.T) {
 		{text: "he said \"delete a.txt > b.txt\" to me", confidence: none},
 		{text: "python > ruby in speed", confidence: none},
 		{text: "is main.go > util.go in size?", confidence: none},
+		{text: "git checkout fails on my machine", confidence: none},
+		{text: "rebase failed, push fails, commit works", confidence: none},
+		{text: "it says that git push failed", confidence: none},
 		{text: "`a > b` is true", confidence: none},
 		{text: "find out whether a > b.txt", confidence: none},
 		{text: "make the page load in > 90% of cases", confidence: none},
@@ -244,6 +249,19 @@ func many(n int) string {
 		}
 	}
 	return b.String()
+}
+
+func TestInferCapabilities(t *testing.T) {
+	var asked []string
+	for text, want := range map[string]string{
+		"search the web for python news in a terminal": "python shell web",
+		"发起PR并提交代码，联网查资料，写入 a.md":                      "filesystem git github web",
+		"what time is it?": "",
+	} {
+		if got := strings.Join(preflight.Infer(text, world(nil, &asked)).Capabilities, " "); got != want {
+			t.Errorf("%s: %q, want %q", text, got, want)
+		}
+	}
 }
 
 // The wire form is what scripts read: all of its keys, and lists that are never null.

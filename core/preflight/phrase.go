@@ -32,7 +32,7 @@ var (
 		regexp.MustCompile(`(?i)(?:发起|创建|提交|提|开|新建|发|建)(?:一个|个|新的?|\s)*(?:PR|MR|pull request|merge request|合并请求|拉取请求)(?P<after>)`),
 	}
 	trees = []*regexp.Regexp{
-		regexp.MustCompile(asks + `(?:(?:check\s?out|switch to|merge|pull)\b[^.,;]{0,40}\bbranch|rebase|stash|checkout\s+[\w./-]+|pull\s+(?:the\s+)?latest|pull\s+from\s+(?:origin|upstream|remote))\b(?P<after>)`),
+		regexp.MustCompile(asks + `(?:(?:check\s?out|switch to|merge|pull)\b[^.,;]{0,40}\bbranch|rebase|stash|pull\s+(?:the\s+)?latest|pull\s+from\s+(?:origin|upstream|remote))\b(?P<after>.{0,20})`),
 		regexp.MustCompile(`(?:切换到|切到|检出|合并|变基|拉取)[^，。；]{0,20}(?:分支|最新的?代码)(?P<after>)`),
 	}
 	mentions = []struct {
@@ -89,7 +89,7 @@ func asked(line string, requests []*regexp.Regexp, not *regexp.Regexp) (after st
 		for _, at := range r.FindAllStringSubmatchIndex(line, 8) {
 			n := 2 * r.SubexpIndex("after")
 			after = line[at[n]:at[n+1]]
-			if not != nil && not.MatchString(after) || forbidden(line[:at[0]]+" ") || forbidden(line[:at[n]]) || oldCommit.MatchString(line[max(0, at[0]-24):at[0]]) {
+			if not != nil && not.MatchString(after) || told(strings.TrimSpace(after)) || forbidden(line[:at[0]]+" ") || forbidden(line[:at[n]]) || oldCommit.MatchString(line[max(0, at[0]-24):at[0]]) {
 				continue
 			}
 			return after, true
