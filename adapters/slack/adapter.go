@@ -20,6 +20,7 @@ import (
 
 	slackapi "github.com/slack-go/slack"
 
+	"paragents/adapters/slack/blockkit"
 	"paragents/core"
 )
 
@@ -155,7 +156,7 @@ func (a *Adapter) Capabilities() core.Capabilities {
 		Platform: platform,
 		Dialect:  "slackmarkdown",
 		Unit:     "rune",
-		Max:      maxMarkdown,
+		Max:      blockkit.MaxMarkdown,
 		Threads:  true,
 		Buttons:  true,
 		Edits:    true,

@@ -243,7 +243,7 @@ func (d decoder) command(c command) []core.Inbound {
 		return nil
 	}
 	return []core.Inbound{{
-		ID:        d.id("command", c.Trigger),
+		ID:        d.id("command", cmp.Or(c.Trigger, c.Response)),
 		Kind:      core.InCommand,
 		Place:     core.Place{Platform: platform, Space: d.me.Team, Channel: c.Channel, Private: private(c.Channel)},
 		Person:    d.person(c.Team, c.User),

@@ -89,27 +89,30 @@ func clip(s string, n int) string {
 	return s
 }
 
-// parts cuts s into stretches of at most n characters, at the end of a line where there is one.
+// parts cuts s into stretches of at most n characters, at the end of a line where there is one. Blank ones are left out.
 func parts(s string, n int) []string {
 	var out []string
-	for utf8.RuneCountInString(s) > n {
-		cut := 0
-		for i := range s {
-			if n0 := utf8.RuneCountInString(s[:i]); n0 == n {
-				cut = i
-				break
-			}
+	for s != "" {
+		cut := offset(s, n)
+		next := cut
+		if line := strings.LastIndexByte(s[:cut], '\n'); cut < len(s) && line > cut/2 {
+			cut, next = line, line+1
 		}
-		if line := strings.LastIndexByte(s[:cut], '\n'); line > cut/2 {
-			out = append(out, s[:line])
-			s = s[line+1:]
-			continue
+		if strings.TrimSpace(s[:cut]) != "" {
+			out = append(out, s[:cut])
 		}
-		out = append(out, s[:cut])
-		s = s[cut:]
-	}
-	if strings.TrimSpace(s) != "" {
-		out = append(out, s)
+		s = s[next:]
 	}
 	return out
+}
+
+// offset is where the n-th character of s begins, or the end of s.
+func offset(s string, n int) int {
+	for i := range s {
+		if n == 0 {
+			return i
+		}
+		n--
+	}
+	return len(s)
 }
