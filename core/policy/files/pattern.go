@@ -2,7 +2,6 @@ package files
 
 import (
 	"path"
-	"slices"
 	"strings"
 
 	"paragents/core/policy/word"
@@ -63,12 +62,38 @@ func (p Pattern) roots(v *View) []string {
 
 // matches reports whether a clean absolute path matches; loose ignores case and compatibility forms.
 func (p Pattern) matches(v *View, clean string, loose bool) bool {
-	return p.run(v, clean, loose, func(states []bool, n int) bool { return states[n] })
+	if p.All() {
+		return true
+	}
+	elems := p.elems
+	if loose {
+		elems, clean = p.fold, word.Fold(clean)
+	}
+	for _, root := range p.roots(v) {
+		from, tail := climb(root, elems, loose)
+		if rest, ok := cutRoot(clean, from); ok && matchElems(tail, rest) {
+			return true
+		}
+	}
+	return false
 }
 
-// below reports whether a path at or below dir can match.
+// below reports whether a path at or below dir can match, ignoring case and compatibility forms.
 func (p Pattern) below(v *View, dir string) bool {
-	return p.run(v, dir, true, func(states []bool, _ int) bool { return slices.Contains(states, true) })
+	if p.All() {
+		return true
+	}
+	dir = word.Fold(dir)
+	for _, root := range p.roots(v) {
+		from, tail := climb(root, p.fold, true)
+		if _, above := cutRoot(from, dir); above {
+			return true
+		}
+		if rest, ok := cutRoot(dir, from); ok && reaches(tail, rest) {
+			return true
+		}
+	}
+	return false
 }
 
 // subtree reports whether the pattern covers dir and everything below it.
@@ -79,59 +104,76 @@ func (p Pattern) subtree(v *View, dir string, loose bool) bool {
 	return len(p.elems) > 0 && p.elems[len(p.elems)-1] == "**" && p.matches(v, dir, loose)
 }
 
-// run feeds the elements of a clean absolute path to the pattern and asks ok about the states that are alive at the end.
-func (p Pattern) run(v *View, clean string, loose bool, ok func(states []bool, n int) bool) bool {
-	if p.All() {
-		return true
+// climb takes the leading .. elements of a pattern off the directory that it starts from.
+func climb(root string, elems []string, loose bool) (string, []string) {
+	if loose {
+		root = word.Fold(root)
 	}
-	for _, root := range p.roots(v) {
-		elems := p.elems
-		if loose {
-			elems, root, clean = p.fold, word.Fold(root), word.Fold(clean)
-		}
-		for len(elems) > 0 && elems[0] == ".." {
-			elems, root = elems[1:], path.Dir(root)
-		}
-		if root != "/" {
-			elems = append(strings.Split(root[1:], "/"), elems...)
-		}
-		states := make([]bool, len(elems)+1)
-		states[0] = true
-		skip(elems, states)
-		rest, literal := strings.TrimPrefix(clean, "/"), 0
-		if root != "/" {
-			literal = strings.Count(root, "/")
-		}
-		for rest != "" {
-			var name string
-			name, rest, _ = strings.Cut(rest, "/")
-			next := make([]bool, len(states))
-			for i, alive := range states[:len(elems)] {
-				switch {
-				case !alive:
-				case i >= literal && elems[i] == "**":
-					next[i] = true
-				case i < literal && elems[i] == name, i >= literal && matchElem(elems[i], name):
-					next[i+1] = true
-				}
-			}
-			states = next
-			skip(elems, states)
-		}
-		if ok(states, len(elems)) {
-			return true
-		}
+	for len(elems) > 0 && elems[0] == ".." {
+		elems, root = elems[1:], path.Dir(root)
 	}
-	return false
+	return root, elems
 }
 
-// skip lets every ** match no element at all.
-func skip(elems []string, states []bool) {
-	for i, e := range elems {
-		if states[i] && e == "**" {
-			states[i+1] = true
-		}
+// cutRoot returns the part of a clean path below root, without a slash in front.
+func cutRoot(clean, root string) (string, bool) {
+	if root == "/" {
+		return clean[1:], true
 	}
+	rest, ok := strings.CutPrefix(clean, root)
+	if !ok || rest != "" && rest[0] != '/' {
+		return "", false
+	}
+	return strings.TrimPrefix(rest, "/"), true
+}
+
+// matchElems matches the elements of a pattern with a relative clean path.
+func matchElems(elems []string, rest string) bool {
+	for len(elems) > 0 && elems[0] != "**" {
+		if rest == "" {
+			return false
+		}
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		if !matchElem(elems[0], name) {
+			return false
+		}
+		elems = elems[1:]
+	}
+	if len(elems) == 0 {
+		return rest == ""
+	}
+	if len(elems) == 1 {
+		return true
+	}
+	for {
+		if matchElems(elems[1:], rest) {
+			return true
+		}
+		if rest == "" {
+			return false
+		}
+		_, rest, _ = strings.Cut(rest, "/")
+	}
+}
+
+// reaches reports whether the elements can match a path that begins with rest.
+func reaches(elems []string, rest string) bool {
+	for rest != "" {
+		if len(elems) == 0 {
+			return false
+		}
+		if elems[0] == "**" {
+			return true
+		}
+		var name string
+		name, rest, _ = strings.Cut(rest, "/")
+		if !matchElem(elems[0], name) {
+			return false
+		}
+		elems = elems[1:]
+	}
+	return true
 }
 
 // matchElem matches one path element; * and ? are special.

@@ -24,12 +24,22 @@ type Analysis struct {
 	Reasons  []string // why a person must be asked, whatever the rules say
 	Tokens   []string // words of text that could not be parsed
 	Refused  string   // why the line is denied, whatever the rules say
+
+	steps  int // commands that were looked at
+	reread int // bytes that were read in another way than the parser's
+	have   map[listed]bool
 }
 
 // URL is a URL that a command fetches; the end of Text may be missing.
 type URL struct {
 	Text  string
 	Known bool
+}
+
+// listed is a target of one of the lists.
+type listed struct {
+	kind   command.EffectKind
+	target files.Target
 }
 
 // walker collects an analysis.
@@ -45,7 +55,6 @@ type walker struct {
 	moves    bool            // the script changes the directory anywhere
 	links    []files.Target  // where links may have been made that the world does not show
 	seen     map[string]bool // texts that were read again
-	reread   int             // bytes of them
 	depth    int             // of scripts within scripts
 	posix    bool            // the script is read as sh reads it: no braces, fewer tildes
 	said     map[string]bool // reasons
@@ -57,7 +66,7 @@ const maxScripts = 20
 // Analyze takes text apart, as bash would run it in dir.
 func Analyze(text, dir string, v *files.View, t *command.Table) *Analysis {
 	w := &walker{
-		view: v, table: t, out: &Analysis{},
+		view: v, table: t, out: &Analysis{have: map[listed]bool{}},
 		volatile: map[string]bool{}, changes: map[string]bool{}, seen: map[string]bool{}, said: map[string]bool{},
 	}
 	switch {
@@ -78,6 +87,18 @@ func Analyze(text, dir string, v *files.View, t *command.Table) *Analysis {
 	return w.out
 }
 
+const tooMuch = "the command makes more work to judge than any honest one; write it to a file with the write tool"
+
+// step counts a command and reports whether to look at it. Loops and wrappers multiply what short text makes the judge
+// do; a line that goes beyond any honest use is refused, because an unseen part of it might be denied.
+func (w *walker) step() bool {
+	if w.out.steps++; w.out.steps > maxSteps {
+		w.out.Refused = tooMuch
+		return false
+	}
+	return true
+}
+
 func (w *walker) doubt(why string) {
 	if !w.said[why] {
 		w.said[why] = true
@@ -88,8 +109,7 @@ func (w *walker) doubt(why string) {
 // script walks a text as the shell would run it from s.
 func (w *walker) script(s *state, text string, lang syntax.LangVariant) outcome {
 	if w.depth++; w.depth > maxScripts {
-		w.doubt("scripts are nested too deep")
-		w.unparsed(text)
+		w.out.Refused = tooMuch
 		w.depth--
 		return same(s)
 	}
@@ -151,14 +171,14 @@ func (nowhere) Inside(word.Word) bool { return false }
 // readings walks the other ways in which a script outside the subset may be read, and what may be commands in spans of it. Each can only add to what is found.
 func (w *walker) readings(s *state, text string, spans []string, lang syntax.LangVariant) {
 	again := func(text string) {
+		if w.out.reread += len(text); w.out.reread > maxReread {
+			w.out.Refused = tooMuch
+			return
+		}
 		if w.seen[text] {
 			return
 		}
 		w.seen[text] = true
-		if w.reread += len(text); w.reread > maxReread {
-			w.unparsed(text)
-			return
-		}
 		w.script(s.clone(), text, lang)
 	}
 	w.seen[text] = true

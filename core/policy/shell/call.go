@@ -20,7 +20,7 @@ type run struct {
 }
 
 // maxWraps bounds wrappers within wrappers.
-const maxWraps = 50
+const maxWraps = 20
 
 // call walks a simple command.
 func (w *walker) call(s *state, c *syntax.CallExpr, in stdin) outcome {
@@ -135,8 +135,9 @@ func (s *state) environment(own []command.Env) []command.Env {
 // run walks one command with its words expanded.
 func (w *walker) run(s *state, r run) outcome {
 	if r.nested > maxWraps {
-		w.doubt("commands are wrapped too deep")
-		w.part(s, r, "the command is wrapped too deep")
+		w.out.Refused = tooMuch
+	}
+	if r.nested > maxWraps || !w.step() {
 		return same(s)
 	}
 	name := r.words[0]
@@ -267,7 +268,7 @@ func (w *walker) inner(s *state, r run, in command.Inner) {
 	if !in.Bash {
 		inner.script(n, in.Script.Text, syntax.LangPOSIX)
 	}
-	w.reread, w.links = inner.reread, inner.links
+	w.links = inner.links
 }
 
 func hasEnv(env []command.Env, name string) bool {

@@ -103,7 +103,7 @@ func (w *walker) target(s *state, e command.Effect) {
 	}
 	paths := s.absolute(x.Text)
 	if len(paths) == 0 || x.Kind == word.Open || x.Kind == word.Many {
-		*to = append(*to, files.Target{Extent: files.Anything})
+		w.add(e, to, files.Target{Extent: files.Anything})
 		return
 	}
 	for _, p := range paths {
@@ -120,13 +120,21 @@ func (w *walker) target(s *state, e command.Effect) {
 		case word.Below:
 			t.Extent = files.Some
 		}
+		w.add(e, to, t)
+	}
+}
+
+// add adds a target once.
+func (w *walker) add(e command.Effect, to *[]files.Target, t files.Target) {
+	if e.Removes {
+		w.out.Removes = append(w.out.Removes, t)
+	}
+	if e.Links {
+		w.links = append(w.links, t)
+	}
+	if key := (listed{e.Kind, t}); !w.out.have[key] {
+		w.out.have[key] = true
 		*to = append(*to, t)
-		if e.Removes {
-			w.out.Removes = append(w.out.Removes, t)
-		}
-		if e.Links {
-			w.links = append(w.links, t)
-		}
 	}
 }
 

@@ -12,7 +12,8 @@ const (
 	maxBrackets = 2000 // the time that the parser takes for nested brackets grows with their square
 	maxKeywords = 1000
 	maxDepth    = 200 // of the syntax tree; deeper text is judged, and asked
-	maxReread   = 1 << 20
+	maxReread   = 4 << 20
+	maxSteps    = 40_000
 )
 
 // tooDeep reports whether text has more open brackets or block keywords than the parser should meet. Quotes are not

@@ -30,6 +30,9 @@ func (w *walker) list(s *state, list []*syntax.Stmt, in stdin) outcome {
 }
 
 func (w *walker) stmt(s *state, st *syntax.Stmt, in stdin) outcome {
+	if !w.step() {
+		return same(s)
+	}
 	run := s
 	if st.Background {
 		run = s.clone()
