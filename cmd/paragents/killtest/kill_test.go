@@ -34,6 +34,12 @@ func (w *world) storm(replicas, kills, stops int) {
 		return true
 	})
 	chance := rand.New(rand.NewPCG(w.seed, 2))
+	// Half of the kills come right after something that may not be done twice: a message was sent, the model was asked, a command had an effect.
+	moments := []func() int{
+		func() int { return len(w.platform.Calls("sendMessage")) },
+		func() int { return len(w.model.Seen()) },
+		func() int { return w.size("effects") },
+	}
 	var stopped *replica
 	var until time.Time
 	wake := func() {
@@ -48,6 +54,9 @@ func (w *world) storm(replicas, kills, stops int) {
 		w.live(time.Duration(50+chance.IntN(200)+chance.IntN(2)*chance.IntN(1200)) * time.Millisecond)
 		if stopped != nil && time.Now().After(until) {
 			wake()
+		}
+		if chance.IntN(2) == 0 {
+			w.aim(moments[chance.IntN(len(moments))])
 		}
 		r := w.victim(chance)
 		switch {
@@ -78,4 +87,18 @@ func (w *world) victim(chance *rand.Rand) *replica {
 		return w.victim(chance)
 	}
 	return r
+}
+
+// aim waits, at most a second, until a count rises.
+func (w *world) aim(count func() int) {
+	over := time.After(time.Second)
+	tick := time.NewTicker(time.Millisecond)
+	defer tick.Stop()
+	for before := count(); count() == before; {
+		select {
+		case <-over:
+			return
+		case <-tick.C:
+		}
+	}
 }

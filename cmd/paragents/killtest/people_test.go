@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"regexp"
+	"slices"
+	"strings"
 	"time"
 
 	"paragents/adapters/telegram/telegramtest"
@@ -18,16 +20,16 @@ type person struct {
 	chat   int64
 	choice *rand.Rand
 
-	posted  []string             // tokens, in order
-	kind    map[string]string    // of a token
-	ended   map[string]bool      // prompts of which an answer or a failure was seen, by ref
-	answers []string             // tokens, in the order in which their answers appeared
-	presses map[string]*decision // by the approval's ref
+	posted    []string             // tokens, in order
+	kind      map[string]string    // of a token
+	ended     map[string]bool      // prompts of which an answer or a failure was seen, by ref
+	answers   []string             // tokens, in the order in which their answers appeared
+	decisions map[string]*decision // by the approval's ref
 }
 
 func newPerson(w *world, n int, u telegramtest.User) *person {
 	return &person{w: w, number: n, user: u, chat: w.platform.Private(u), choice: rand.New(rand.NewPCG(w.seed, uint64(100+n))),
-		kind: map[string]string{}, ended: map[string]bool{}, presses: map[string]*decision{}}
+		kind: map[string]string{}, ended: map[string]bool{}, decisions: map[string]*decision{}}
 }
 
 func callID(token, letter string) core.CallID { return core.CallID("call-" + token + letter) }
@@ -36,7 +38,8 @@ func callID(token, letter string) core.CallID { return core.CallID("call-" + tok
 var (
 	answered  = regexp.MustCompile(`^\[S:\w+\]\[P:(\w+)\]\[done\][^\n]*\n\nanswer (\d+-\d+):`)
 	gaveUp    = regexp.MustCompile(`^\[S:\w+\]\[P:(\w+)\]\[(?:failed|cancelled)\]`)
-	question  = regexp.MustCompile(`May this run\? (\w+)[^·]*· \w+\s+\./\w+\.sh (\d+-\d+)`)
+	question  = regexp.MustCompile(`May (?:this|these \d+) run\?`)
+	asked     = regexp.MustCompile(`(\w{6}) · run_command\s+\./\w+\.sh (\d+-\d+)`)
 	uncertain = regexp.MustCompile(`Outcome unknown: run \./\w+\.sh (\d+-\d+) (\w)`)
 )
 
@@ -49,7 +52,7 @@ func (p *person) post(kind string) string {
 	return token
 }
 
-// look reads the chat, and presses what is due. Each question is answered once, on whichever copy of it came first.
+// look reads the chat, and answers what is due.
 func (p *person) look() {
 	p.answers = p.answers[:0]
 	now := time.Now()
@@ -62,18 +65,36 @@ func (p *person) look() {
 			p.answers = append(p.answers, found[2])
 		} else if found := gaveUp.FindStringSubmatch(m.Text); found != nil {
 			p.ended[found[1]] = true
-		} else if found := question.FindStringSubmatch(m.Text); found != nil && len(m.Keyboard) > 0 {
-			d := p.presses[found[1]]
-			if d == nil {
-				d = &decision{at: now.Add(time.Duration(p.choice.IntN(1500)) * time.Millisecond), faults: len(p.w.faults)}
-				p.presses[found[1]] = d
-			}
-			if !d.made && now.After(d.at) {
-				label := "Approve once"
-				if p.kind[found[2]] == "deny" {
-					label = "Deny"
-				}
-				p.w.platform.Press(p.user, p.chat, m.ID, label)
+		} else if question.MatchString(m.Text) && len(m.Keyboard) > 0 {
+			p.decide(m, now)
+		}
+	}
+}
+
+// decide answers a card, all of it at once, when the person has thought long enough. Of several copies the first to be due is answered.
+func (p *person) decide(m telegramtest.Message, now time.Time) {
+	all := asked.FindAllStringSubmatch(m.Text, -1)
+	if len(all) == 0 {
+		p.w.t.Fatalf("a card that cannot be read: %q", m.Text)
+	}
+	d := p.decisions[all[0][1]]
+	if d == nil {
+		d = &decision{at: now.Add(time.Duration(p.choice.IntN(1500)) * time.Millisecond), faults: len(p.w.faults)}
+		for _, found := range all {
+			p.decisions[found[1]] = d
+		}
+	}
+	if d.made || now.Before(d.at) {
+		return
+	}
+	words := []string{"Approve once", "Approve all"}
+	if p.kind[all[0][2]] == "deny" {
+		words = []string{"Deny"}
+	}
+	for _, row := range m.Keyboard {
+		for _, b := range row {
+			if !d.made && slices.ContainsFunc(words, func(word string) bool { return strings.HasPrefix(b.Text, word) }) {
+				p.w.platform.Press(p.user, p.chat, m.ID, b.Text)
 				d.made, d.across = true, len(p.w.faults) > d.faults
 			}
 		}

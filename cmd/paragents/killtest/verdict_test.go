@@ -153,7 +153,7 @@ func (v *verdict) approvals() {
 	}
 	answers := map[string]*decision{}
 	for _, p := range v.w.people {
-		for ref, d := range p.presses {
+		for ref, d := range p.decisions {
 			answers[ref] = d
 			if d.across {
 				v.sum.across++

@@ -52,7 +52,7 @@ var scripts = map[string]string{
 	"append.sh": `printf '%s\n' "$1$2" >> effects`,
 	"ask.sh":    `printf '%s\n' "$1$2" >> effects`,
 	"slow.sh":   `printf '%s\n' "$1$2" >> effects; sleep 0.4; printf '%s\n' "$1$2 end" >> effects`,
-	"tick.sh":   `i=0; while [ $i -lt 100 ]; do printf '%s\n' $i >> "ticks$1"; sleep 0.1; i=$((i+1)); done`,
+	"tick.sh":   `trap "" TERM; i=0; while [ $i -lt 100 ]; do printf '%s\n' $i >> "ticks$1"; sleep 0.1; i=$((i+1)); done`,
 }
 
 func newWorld(t *testing.T, people, inFlight int, place func(*testing.T, string) (string, func(context.Context) (store.Store, error))) *world {
@@ -92,6 +92,15 @@ listen: ""
 		t.Fatal(err)
 	}
 	return w
+}
+
+// size is how many bytes a file of the commands has.
+func (w *world) size(name string) int {
+	info, err := os.Stat(filepath.Join(w.dir, name))
+	if err != nil {
+		return 0
+	}
+	return int(info.Size())
 }
 
 // Kinds of prompts: the commands of each turn of the model before it answers.
