@@ -290,7 +290,13 @@ func messages(system string, records []core.Record, short map[core.CallID]bool) 
 	out := []llm.Message{{Role: llm.System, Content: system}}
 	for _, r := range records {
 		switch r.Kind {
-		case core.RecordUser, core.RecordNote:
+		case core.RecordNote: // belongs to what the person wrote just before
+			if last := len(out) - 1; out[last].Role == llm.User {
+				out[last].Content = strings.TrimSpace(out[last].Content + "\n\n" + r.Text)
+				continue
+			}
+			out = append(out, llm.Message{Role: llm.User, Content: r.Text})
+		case core.RecordUser:
 			out = append(out, llm.Message{Role: llm.User, Content: r.Text})
 		case core.RecordAssistant:
 			if r.Text == "" && len(r.Calls) == 0 {

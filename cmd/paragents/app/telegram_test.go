@@ -269,3 +269,78 @@ func TestB032RestartKeepsQuestions(t *testing.T) {
 	w.tg.Press(w.admin, chat, card.ID, "Approve once")
 	w.shows(chat, "wrote")
 }
+
+// With two sessions open, a plain text says where it went, and can be taken back to where it belongs.
+func TestNotThisOne(t *testing.T) {
+	w := begin(t)
+	chat := w.tg.Private(w.admin)
+	say := func(text string) { w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: text}) }
+	say("repeat after me: first")
+	w.shows(chat, "first")
+	say("/new repeat after me: second")
+	w.wait(chat, "the second answer", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "second") && strings.Contains(m.Text, "[done]") })
+	say("think for 50 seconds")
+	arrow := w.wait(chat, "where it went", func(m telegramtest.Message) bool { return strings.HasPrefix(m.Text, "→ ") })
+	if !strings.Contains(arrow.Text, "second") || !arrow.Silent {
+		t.Errorf("%q (silent: %v)", arrow.Text, arrow.Silent)
+	}
+	w.tg.Press(w.admin, chat, arrow.ID, "Not this one")
+	where := w.shows(chat, "Where does it belong?")
+	if i := slices.IndexFunc(labels(where), func(l string) bool { return strings.Contains(l, "first") }); i < 0 {
+		t.Fatalf("the other session is not offered: %v", labels(where))
+	} else {
+		w.tg.Press(w.admin, chat, where.ID, labels(where)[i])
+	}
+	w.wait(chat, "that it was taken back", func(m telegramtest.Message) bool { return strings.Contains(m.Text, "[cancelled]") })
+	say("stop")
+	w.wait(chat, "that the moved one was stopped", func(m telegramtest.Message) bool { return strings.Contains(m.Text, "[cancelled]") && strings.Contains(m.Text, "first") })
+}
+
+// B008: an edited message changes a prompt that has not begun, and starts no second one.
+func TestB008Edit(t *testing.T) {
+	w := begin(t)
+	chat := w.tg.Private(w.admin)
+	w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: "think for 2 seconds"})
+	id := w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: "repeat after me: wrong"})
+	w.wait(chat, "the queued reaction", func(telegramtest.Message) bool {
+		return slices.ContainsFunc(w.tg.Messages(chat), func(m telegramtest.Message) bool { return m.ID == id && m.Reaction != "" })
+	})
+	w.tg.Edit(chat, id, "repeat after me: right")
+	w.shows(chat, "right")
+	w.tg.Edit(chat, id, "repeat after me: late")
+	w.shows(chat, "has begun already")
+	for _, m := range w.tg.Messages(chat) {
+		if m.FromBot && (strings.HasSuffix(m.Text, "wrong") || strings.HasSuffix(m.Text, "late")) {
+			t.Errorf("the bot answered %q", m.Text)
+		}
+	}
+}
+
+// A text file goes to the model as data; a file over the platform's limit ends in one sentence, without the model (B014).
+func TestB014Files(t *testing.T) {
+	w := begin(t)
+	chat := w.tg.Private(w.admin)
+	w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, File: &telegramtest.Upload{Name: "film.mp4", Kind: "video", Type: "video/mp4", Data: []byte("x"), Size: 60 << 20}})
+	w.shows(chat, "larger than 20 MB")
+	w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: "repeat after me: got it", File: &telegramtest.Upload{Name: "film.mp4", Kind: "video", Type: "video/mp4", Data: []byte("x"), Size: 60 << 20}})
+	w.shows(chat, "got it")
+}
+
+// In a group only what is meant for the bot is heard; its answers stay there, also when the group gets a new id.
+func TestGroups(t *testing.T) {
+	w := begin(t)
+	group := w.tg.Group("group", "team")
+	w.tg.Post(telegramtest.Post{Chat: group, From: w.admin, Text: "nobody asked you"})
+	w.tg.Post(telegramtest.Post{Chat: group, From: w.admin, Text: "/new@" + telegramtest.BotName + " repeat after me: one"})
+	one := w.wait(group, "an answer", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "one") && strings.Contains(m.Text, "[done]") })
+	w.tg.Post(telegramtest.Post{Chat: group, From: w.admin, Text: "repeat after me: two", ReplyTo: one.ID})
+	w.wait(group, "an answer to the reply", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "two") && strings.Contains(m.Text, "[done]") })
+	super := w.tg.Migrate(group, w.admin)
+	w.tg.Post(telegramtest.Post{Chat: super, From: w.admin, Text: "@" + telegramtest.BotName + " repeat after me: three"})
+	w.wait(super, "an answer in the new group", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "three") && strings.Contains(m.Text, "[done]") })
+	for _, m := range w.tg.Messages(group) {
+		if m.FromBot && strings.Contains(m.Text, "nobody asked") {
+			t.Errorf("chatter was answered: %q", m.Text)
+		}
+	}
+}

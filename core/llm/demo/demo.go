@@ -106,11 +106,15 @@ func missing(st step, offered []llm.Tool) string {
 	return ""
 }
 
-// last is the last message of the user, and what came after it.
+// attached begins what a message holds behind the request when files came with it.
+const attached = "\n\nAttached file "
+
+// last is the last request of the user, without the files that came with it, and what came after it.
 func last(messages []llm.Message) (string, []llm.Message) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == llm.User {
-			return messages[i].Content, messages[i+1:]
+			request, _, _ := strings.Cut(messages[i].Content, attached)
+			return request, messages[i+1:]
 		}
 	}
 	return "", nil
