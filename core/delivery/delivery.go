@@ -91,7 +91,7 @@ func (e errLater) Error() string { return fmt.Sprintf("wait %s", e.after) }
 
 // Drain sends the lane's letters. See scheduler.Courier.
 func (c *Courier) Drain(ctx context.Context, session core.SessionID, fence store.Fence, alive func() bool) (func(*state.Batch), time.Duration, error) {
-	d := &drain{c: c, session: session, fence: fence, alive: alive, rested: map[string]bool{}}
+	d := &drain{c: c, session: session, fence: fence, alive: alive, rested: map[string]time.Time{}}
 	for {
 		records, err := c.cfg.Store.Read(ctx, state.Lane(session), d.from, batchSize)
 		if err != nil {
@@ -124,7 +124,8 @@ type drain struct {
 	at      state.Doc[progress] // as read
 	stored  bool                // there is one in the store
 	doubt   int64               // the letter whose next message may have been sent by somebody who died; 0: none
-	rested  map[string]bool     // places that need not rest, as far as was read
+	// rested are places that need not rest, as far as was read, with until when, by the store's clock, they are to be sent to slowly.
+	rested map[string]time.Time
 
 	// What the latest sends have to leave behind; committed with the next thing that is.
 	put        []func(*state.Batch)
@@ -228,6 +229,18 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 		}
 		p.Unclear, p.Tries = false, 0
 		d.sent(l, m, id, p)
+		slow, now := d.rested[l.Place.Key()], d.c.clock.Now()
+		if id == "" || !slow.After(now) {
+			continue
+		}
+		if p.Next == len(p.Messages)-1 {
+			d.done(r.Position)
+		}
+		pause := max(adapter.Capabilities().EditRate, time.Second)
+		if err := d.commit(ctx, func(b *state.Batch) { putPause(b, m.Place, pause, slow, now) }); err != nil {
+			return err
+		}
+		return errLater{pause}
 	}
 	d.done(r.Position)
 	return nil
@@ -257,8 +270,8 @@ func (d *drain) done(position int64) {
 // load reads, once, how far the lane's first letter is, and once for each place whether it must rest.
 func (d *drain) load(ctx context.Context, p core.Place) error {
 	var keys []store.Key
-	if !d.rested[p.Key()] {
-		keys = append(keys, state.RestKey(p.Key()), state.RestKey(p.Platform))
+	if _, known := d.rested[p.Key()]; !known {
+		keys = restKeys(p)
 	}
 	rests := len(keys)
 	if !d.read {
@@ -272,16 +285,16 @@ func (d *drain) load(ctx context.Context, p core.Place) error {
 		return fmt.Errorf("read how far the lane is: %w", err)
 	}
 	d.c.clock.Observe(snap.Time)
-	for i, doc := range snap.Docs[:rests] {
-		rest, err := state.Decode[rest](keys[i], doc)
-		if err != nil {
+	if rests > 0 {
+		wait, slow, err := restDocs(keys[:rests], snap)
+		switch {
+		case err != nil:
 			return err
-		}
-		if wait := rest.Value.Until.Sub(snap.Time); rest.Exists() && wait > 0 {
+		case wait > 0:
 			return errLater{wait}
 		}
+		d.rested[p.Key()] = slow
 	}
-	d.rested[p.Key()] = true
 	if d.read {
 		return nil
 	}
@@ -289,11 +302,6 @@ func (d *drain) load(ctx context.Context, p core.Place) error {
 	doubt, err2 := state.Decode[state.Doubt](keys[rests+1], snap.Docs[rests+1])
 	d.read, d.at, d.stored, d.doubt = true, at, at.Exists(), doubt.Value.Position
 	return errors.Join(err1, err2)
-}
-
-// rest is a place, or a platform, that must not be sent to before a time.
-type rest struct {
-	Until time.Time `json:"until"`
 }
 
 // marker names one message of one letter.

@@ -3,7 +3,6 @@ package delivery
 import (
 	"context"
 	"errors"
-	"time"
 
 	"paragents/core"
 	"paragents/core/state"
@@ -75,16 +74,11 @@ func (d *drain) failed(ctx context.Context, l core.Letter, p *progress, m core.M
 	}
 	switch fault.Fault {
 	case core.FaultRate:
-		key := state.RestKey(m.Place.Key())
-		if fault.Everywhere {
-			key = state.RestKey(m.Place.Platform)
-		}
-		after := max(fault.After, time.Second)
 		d.pieces = p
-		if err := d.commit(ctx, func(b *state.Batch) { b.Put(key, rest{Until: d.c.clock.Now().Add(after)}, after) }); err != nil {
+		if err := d.commit(ctx, func(b *state.Batch) { putRest(b, m.Place, fault, d.c.clock.Now()) }); err != nil {
 			return err
 		}
-		return errLater{after}
+		return errLater{after(fault)}
 	case core.FaultUnclear:
 		if p.Unclear && m.Repeat { // sent twice without an answer: a third time would not tell more
 			log.Warn("the platform did not say whether it has the message; it was sent twice")
