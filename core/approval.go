@@ -93,7 +93,9 @@ type Approval struct {
 	Expires time.Time     `json:"expires"`
 	Decided time.Time     `json:"decided,omitzero"`
 	Used    time.Time     `json:"used,omitzero"` // when the action started; it starts at most once
-	Trace   TraceID       `json:"trace"`
+	// Reminded is how often people were reminded of it.
+	Reminded int     `json:"reminded,omitempty"`
+	Trace    TraceID `json:"trace"`
 }
 
 // To decides the approval. One that is decided already stays as it is: ErrDecided says by whom.

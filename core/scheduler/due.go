@@ -19,11 +19,14 @@ const (
 	dueAlbum  = "album/"
 )
 
-// remindAfter is when a person who has not answered an approval is reminded; once more the next morning, 18 hours later, because nobody
-// knows their time zone.
-const remindAfter = time.Hour
+// remindAfter is when a person who has not answered an approval is reminded; once more the next morning, remindAgain later, because nobody knows
+// their time zone.
+const (
+	remindAfter = time.Hour
+	remindAgain = 18 * time.Hour
+)
 
-// due does what has become due by the store's clock. Everything due is done in a commit that takes it out of the index, so it happens once.
+// due does what has become due by the store's clock. Everything due is done in a commit that changes the document that it is about, so it happens once.
 func (s *Scheduler) due(ctx context.Context) {
 	page, err := s.store.Scan(ctx, state.Due, store.Range{Limit: 64, Due: true})
 	if err != nil {
@@ -65,14 +68,21 @@ func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id cor
 			return err
 		}
 	case kind == dueRemind:
-		b.Append(state.Lane(a.Value.Session), core.Letter{SessionID: a.Value.Session, PromptID: a.Value.Prompt, Place: a.Value.Place, Asker: a.Value.Author,
-			Loud: true, Event: core.Event{Type: core.EventReminder, Time: now, Session: a.Value.SessionRef, Prompt: a.Value.PromptRef, Title: a.Value.Title, Request: a.Value.Ref, Tool: a.Value.Action.Tool, Show: a.Value.Action.Show,
-				Approvals: []core.ApprovalID{id}, Trace: a.Value.Trace}})
-		s.ready(b, a.Value.Session)
-		if now.Sub(a.Value.Created) < 2*remindAfter {
-			b.InsertNow(state.Due, member, 18*time.Hour)
-			b.Batch.Remove = nil
+		v := a.Value
+		if v.Reminded > 0 && now.Sub(v.Created) < remindAfter+remindAgain {
+			return nil // another replica was faster
 		}
+		b.Batch.Expect, b.Batch.Remove = nil, nil
+		if v.Reminded++; v.Reminded == 1 && now.Sub(v.Created) < 2*remindAfter {
+			b.InsertNow(state.Due, member, remindAgain)
+		} else {
+			b.RemoveFrom(state.Due, member)
+		}
+		b.Update(key, a.Version, v)
+		b.Append(state.Lane(v.Session), core.Letter{SessionID: v.Session, PromptID: v.Prompt, Place: v.Place, Asker: v.Author, Loud: true,
+			Event: core.Event{Type: core.EventReminder, Time: now, Session: v.SessionRef, Prompt: v.PromptRef, Title: v.Title, Request: v.Ref,
+				Tool: v.Action.Tool, Show: v.Action.Show, Approvals: []core.ApprovalID{id}, Trace: v.Trace}})
+		s.ready(b, v.Session)
 	}
 	_, err = b.Commit(ctx, s.store)
 	return err
