@@ -50,8 +50,8 @@ const (
 	Yes
 )
 
-// maxWalk bounds the names that are looked at below one directory.
-const maxWalk = 20000
+// maxWalk bounds the names that one judgement looks at below directories.
+const maxWalk = 20_000
 
 // Set is a target with the facts about it, ready to be matched with many patterns.
 type Set struct {
@@ -197,11 +197,16 @@ func (s *Set) below(real, name string) {
 	case Missing, File, Link:
 		return
 	}
-	names, ok := s.view.List(real)
-	if !ok || len(s.found) > maxWalk {
+	if s.view.walked >= maxWalk {
 		s.known = false
 		return
 	}
+	names, ok := s.view.List(real)
+	if !ok {
+		s.known = false
+		return
+	}
+	s.view.walked += len(names)
 	for _, n := range names {
 		s.found = append(s.found, path.Join(name, n))
 		s.below(path.Join(real, n), path.Join(name, n))

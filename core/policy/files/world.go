@@ -31,6 +31,7 @@ type View struct {
 	workspace, home, slash []string
 	stats                  map[string]stat
 	lists                  map[string]list
+	walked                 int // names that were looked at below directories
 }
 
 type stat struct {

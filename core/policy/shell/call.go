@@ -274,3 +274,53 @@ func (w *walker) inner(s *state, r run, in command.Inner) {
 func hasEnv(env []command.Env, name string) bool {
 	return slices.ContainsFunc(env, func(e command.Env) bool { return e.Name == name })
 }
+
+// declare walks export, local and the like as the parser finds them.
+func (w *walker) declare(s *state, c *syntax.DeclClause) outcome {
+	words := []word.Word{word.Lit(c.Variant.Value)}
+	for _, a := range c.Args {
+		switch {
+		case a.Array != nil || a.Index != nil || a.Append:
+			w.doubt("arrays and += are not analysed")
+			w.assignOdd(s, a)
+		case a.Name == nil:
+			words = append(words, w.words(s, a.Value)...)
+		case a.Naked:
+			words = append(words, word.Lit(a.Name.Value))
+		default:
+			v := w.single(s, a.Value)
+			v.Text = a.Name.Value + "=" + v.Text
+			if v.Numeric {
+				v.Numeric = false
+			}
+			words = append(words, v)
+		}
+	}
+	o, _ := w.builtin(s, run{words: words})
+	return o
+}
+
+// declareWords sets the variables of export, local and the like.
+func (w *walker) declareWords(s *state, name string, args []word.Word) {
+	export := name == "export"
+	for _, a := range args {
+		if a.Kind == word.Known && strings.HasPrefix(a.Text, "-") {
+			w.doubtUnless(strings.Trim(a.Text[1:], "rxgpfF") == "", "this kind of variable is not analysed")
+			export = export || strings.Contains(a.Text, "x")
+			continue
+		}
+		variable, text, set := strings.Cut(a.Text, "=")
+		if !syntax.ValidName(variable) || !set && a.Kind != word.Known || a.Kind == word.Many || a.Kind == word.Glob {
+			w.doubt("a variable is set whose name is no plain word")
+			continue
+		}
+		v := word.Word{Kind: a.Kind, Text: text}
+		if !set {
+			old, ok := w.lookup(s, variable)
+			if v = old; !ok || name == "local" || name == "declare" || name == "typeset" {
+				v = word.Word{Kind: word.Open}
+			}
+		}
+		w.assigned(s, variable, v, export)
+	}
+}

@@ -145,9 +145,7 @@ func (w *walker) scriptFile(s *state, part *command.Part, file word.Word) {
 	}
 	for _, p := range s.absolute(file.Text) {
 		f := files.FormsOf(w.view, p)
-		for _, form := range f.Paths {
-			part.Files = append(part.Files, form)
-		}
+		part.Files = append(part.Files, f.Paths...)
 		w.out.Scripts = append(w.out.Scripts, path.Clean(p))
 	}
 }

@@ -9,16 +9,6 @@ import (
 	"paragents/core/policy/word"
 )
 
-// piece is a part of a word after expansion.
-type piece struct {
-	text    string
-	quoted  bool
-	unknown bool
-	many    bool // unknown, and any number of words even within quotes
-	numeric bool // unknown, but digits
-
-}
-
 // maxBraces bounds the words that braces make of one.
 const maxBraces = 64
 
@@ -26,7 +16,7 @@ const maxBraces = 64
 func (w *walker) words(s *state, src *syntax.Word) []word.Word {
 	var out []word.Word
 	for _, one := range w.braces(src) {
-		out = append(out, assemble(w.pieces(s, one.Parts, false, true), true)...)
+		out = append(out, word.Assemble(w.pieces(s, one.Parts, false, true), true)...)
 	}
 	for i := range out {
 		if out[i].Kind == word.Glob {
@@ -43,10 +33,10 @@ func (w *walker) single(s *state, src *syntax.Word) word.Word {
 	}
 	pieces := w.pieces(s, src.Parts, false, true)
 	for i := range pieces {
-		pieces[i].quoted = true
-		pieces[i].many = false
+		pieces[i].Quoted = true
+		pieces[i].Many = false
 	}
-	out := assemble(pieces, false)
+	out := word.Assemble(pieces, false)
 	if len(out) == 0 {
 		return word.Lit("")
 	}
@@ -88,7 +78,15 @@ func (w *walker) braces(src *syntax.Word) []*syntax.Word {
 		w.doubt("the braces make too many words")
 		return []*syntax.Word{src}
 	}
-	return expand.Braces(split)
+	var out []*syntax.Word
+	for one, err := range expand.BracesSeq(nil, split) {
+		if err != nil {
+			w.doubt("the braces make too many words")
+			return []*syntax.Word{src}
+		}
+		out = append(out, one)
+	}
+	return out
 }
 
 // countBraces returns how many words the braces of w make, 0 for very many, and whether they hold plain words only.
@@ -127,13 +125,13 @@ func countBraces(w *syntax.Word) (count int, plain bool) {
 }
 
 // pieces expands the parts of a word. Commands within it are walked.
-func (w *walker) pieces(s *state, parts []syntax.WordPart, quoted, start bool) []piece {
-	var out []piece
+func (w *walker) pieces(s *state, parts []syntax.WordPart, quoted, start bool) []word.Piece {
+	var out []word.Piece
 	for i, p := range parts {
 		switch p := p.(type) {
 		case *syntax.Lit:
 			if quoted {
-				out = append(out, piece{text: unescapeDouble(p.Value), quoted: true})
+				out = append(out, word.Piece{Text: word.UnescapeDouble(p.Value), Quoted: true})
 				continue
 			}
 			out = append(out, w.literal(s, p.Value, start && i == 0, len(parts) == 1)...)
@@ -141,39 +139,39 @@ func (w *walker) pieces(s *state, parts []syntax.WordPart, quoted, start bool) [
 			text := p.Value
 			if p.Dollar {
 				var ok bool
-				if text, ok = unescapeAnsi(text); !ok {
+				if text, ok = word.UnescapeAnsi(text); !ok {
 					w.doubt("a quoted NUL is not analysed")
 				}
 			}
-			out = append(out, piece{text: text, quoted: true})
+			out = append(out, word.Piece{Text: text, Quoted: true})
 		case *syntax.DblQuoted:
-			out = append(out, piece{quoted: true})
+			out = append(out, word.Piece{Quoted: true})
 			out = append(out, w.pieces(s, p.Parts, true, false)...)
 		case *syntax.ParamExp:
 			out = append(out, w.param(s, p, quoted)...)
 		case *syntax.CmdSubst:
 			w.stmts(s.clone(), p.Stmts)
-			out = append(out, piece{unknown: true, quoted: quoted})
+			out = append(out, word.Piece{Unknown: true, Quoted: quoted})
 		case *syntax.ArithmExp:
 			w.arithm(s, p.X)
-			out = append(out, piece{unknown: true, numeric: true, quoted: true})
+			out = append(out, word.Piece{Unknown: true, Numeric: true, Quoted: true})
 		case *syntax.ProcSubst:
 			w.procSubst(s, p)
 			if len(parts) > 1 {
 				w.doubt("a process substitution within a word is not analysed")
 			}
-			out = append(out, piece{text: "/dev/fd/63", quoted: true})
+			out = append(out, word.Piece{Text: "/dev/fd/63", Quoted: true})
 		default:
 			w.doubt("the command uses a part of the shell language that is not analysed")
-			out = append(out, piece{unknown: true, many: true})
+			out = append(out, word.Piece{Unknown: true, Many: true})
 		}
 	}
 	return out
 }
 
 // literal expands an unquoted literal: backslashes, a tilde in front, patterns.
-func (w *walker) literal(s *state, text string, start, whole bool) []piece {
-	var out []piece
+func (w *walker) literal(s *state, text string, start, whole bool) []word.Piece {
+	var out []word.Piece
 	if start && strings.HasPrefix(text, "~") {
 		name, rest := text, ""
 		if i := strings.IndexByte(text, '/'); i >= 0 {
@@ -184,22 +182,22 @@ func (w *walker) literal(s *state, text string, start, whole bool) []piece {
 		home, known := w.lookup(s, "HOME")
 		switch {
 		case name == "~" && known && home.Kind == word.Known:
-			out, text = append(out, piece{text: home.Text, quoted: true}), rest
+			out, text = append(out, word.Piece{Text: home.Text, Quoted: true}), rest
 		case name != "":
-			out, text = append(out, piece{unknown: true, quoted: true}), rest
+			out, text = append(out, word.Piece{Unknown: true, Quoted: true}), rest
 		}
 	} else if name, value, ok := strings.Cut(text, "=~"); start && ok && !w.posix && syntax.ValidName(name) {
 		home, known := w.lookup(s, "HOME")
 		if known && home.Kind == word.Known && (value == "" || value[0] == '/') {
-			out, text = append(out, piece{text: name + "=" + home.Text, quoted: true}), value
+			out, text = append(out, word.Piece{Text: name + "=" + home.Text, Quoted: true}), value
 		} else {
-			out, text = append(out, piece{text: name + "=", quoted: true}, piece{unknown: true, quoted: true}), value
+			out, text = append(out, word.Piece{Text: name + "=", Quoted: true}, word.Piece{Unknown: true, Quoted: true}), value
 		}
 	}
 	var b strings.Builder
 	flush := func(quoted bool) {
 		if b.Len() > 0 {
-			out = append(out, piece{text: b.String(), quoted: quoted})
+			out = append(out, word.Piece{Text: b.String(), Quoted: quoted})
 			b.Reset()
 		}
 	}
@@ -221,43 +219,43 @@ func (w *walker) literal(s *state, text string, start, whole bool) []piece {
 }
 
 // param expands $name and ${name…}.
-func (w *walker) param(s *state, p *syntax.ParamExp, quoted bool) []piece {
-	unknown := piece{unknown: true, quoted: quoted}
+func (w *walker) param(s *state, p *syntax.ParamExp, quoted bool) []word.Piece {
+	unknown := word.Piece{Unknown: true, Quoted: quoted}
 	if p.Param == nil {
-		unknown.many = true
-		return []piece{unknown}
+		unknown.Many = true
+		return []word.Piece{unknown}
 	}
 	name := p.Param.Value
 	if name == "@" || name == "*" {
-		unknown.many = name == "@" || !quoted
+		unknown.Many = name == "@" || !quoted
 	}
 	if p.Length || (name == "#" || name == "?" || name == "$") && p.Exp == nil {
-		return []piece{{unknown: true, numeric: true, quoted: true}}
+		return []word.Piece{{Unknown: true, Numeric: true, Quoted: true}}
 	}
 	value, known := w.lookup(s, name)
 	if p.Exp != nil {
 		return w.paramExp(s, p, unknown, value, known)
 	}
 	if p.Index != nil || p.Slice != nil || p.Repl != nil || p.Excl || p.Names != 0 {
-		unknown.many = true
+		unknown.Many = true
 		w.operands(s, p)
-		return []piece{unknown}
+		return []word.Piece{unknown}
 	}
 	switch {
 	case known && value.Kind == word.Known:
-		return []piece{{text: value.Text, quoted: quoted}}
+		return []word.Piece{{Text: value.Text, Quoted: quoted}}
 	case known && value.Numeric:
-		return []piece{{unknown: true, numeric: true, quoted: true}}
+		return []word.Piece{{Unknown: true, Numeric: true, Quoted: true}}
 	}
-	return []piece{unknown}
+	return []word.Piece{unknown}
 }
 
 // paramExp expands ${name-word} and its relatives.
-func (w *walker) paramExp(s *state, p *syntax.ParamExp, unknown piece, value word.Word, known bool) []piece {
+func (w *walker) paramExp(s *state, p *syntax.ParamExp, unknown word.Piece, value word.Word, known bool) []word.Piece {
 	if p.Exp.Word != nil {
 		w.single(s, p.Exp.Word)
 		if len(p.Exp.Word.Parts) > 0 {
-			unknown.many = unknown.many || !unknown.quoted
+			unknown.Many = unknown.Many || !unknown.Quoted
 		}
 	}
 	switch p.Exp.Op {
@@ -266,10 +264,10 @@ func (w *walker) paramExp(s *state, p *syntax.ParamExp, unknown piece, value wor
 		w.assigned(s, p.Param.Value, word.Word{Kind: word.Open}, false)
 	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.ErrorUnset, syntax.ErrorUnsetOrNull:
 		if known && value.Kind == word.Known && value.Text != "" {
-			return []piece{{text: value.Text, quoted: unknown.quoted}}
+			return []word.Piece{{Text: value.Text, Quoted: unknown.Quoted}}
 		}
 	}
-	return []piece{unknown}
+	return []word.Piece{unknown}
 }
 
 // operands walks what stands inside an expansion that is not analysed, for the sake of deny rules.
@@ -347,93 +345,4 @@ func assignsArithm(op syntax.BinAritOperator) bool {
 		return true
 	}
 	return false
-}
-
-// assemble makes words of pieces; split tells whether the shell splits and looks for files.
-func assemble(pieces []piece, split bool) []word.Word {
-	var out []word.Word
-	var plain, glob strings.Builder // the text so far, and the same as a pattern
-	some, meta, open := false, false, false
-	flush := func() {
-		if !some {
-			return
-		}
-		w := word.Lit(plain.String())
-		if meta {
-			w = word.Word{Kind: word.Glob, Text: glob.String()}
-		}
-		out = append(out, w)
-		plain.Reset()
-		glob.Reset()
-		some, meta, open = false, false, false
-	}
-	for i, p := range pieces {
-		if p.unknown {
-			return append(out, unknownWord(plain.String(), meta || open, pieces[i:], split))
-		}
-		if p.quoted || !split {
-			some = some || p.quoted || p.text != ""
-			plain.WriteString(p.text)
-			glob.WriteString(escapeGlob(p.text))
-			continue
-		}
-		for j, field := range fields(p.text) {
-			if j > 0 {
-				flush()
-			}
-			if field == "" {
-				continue
-			}
-			some = true
-			plain.WriteString(field)
-			meta = meta || strings.ContainsAny(field, "*?") || open && strings.Contains(field, "]")
-			if at := strings.IndexByte(field, '['); at >= 0 {
-				open, meta = true, meta || strings.Contains(field[at:], "]")
-			}
-			glob.WriteString(strings.ReplaceAll(field, `\`, `\\`))
-		}
-	}
-	flush()
-	return out
-}
-
-// unknownWord is the word that begins with head and goes on with pieces of which the first is not known.
-func unknownWord(head string, meta bool, pieces []piece, split bool) word.Word {
-	w := word.Word{Kind: word.Open, Text: head}
-	for _, p := range pieces {
-		if p.many || split && p.unknown && !p.quoted || split && !p.quoted && !p.unknown && strings.ContainsAny(p.text, "*?[ \t\n") {
-			w.Kind = word.Many
-		}
-	}
-	if meta {
-		w.Kind = word.Many
-		if i := strings.IndexAny(head, "*?["); i >= 0 {
-			w.Text = head[:i]
-		}
-	}
-	w.Numeric = len(pieces) == 1 && pieces[0].numeric && w.Kind == word.Open && head == ""
-	return w
-}
-
-// fields splits text at blanks as the shell does; a blank at either end makes an empty field there.
-func fields(text string) []string {
-	if !strings.ContainsAny(text, " \t\n") {
-		return []string{text}
-	}
-	blanks := func(r rune) bool { return r == ' ' || r == '\t' || r == '\n' }
-	out := strings.FieldsFunc(text, blanks)
-	if strings.IndexFunc(text, blanks) == 0 {
-		out = append([]string{""}, out...)
-	}
-	if last := text[len(text)-1]; blanks(rune(last)) {
-		out = append(out, "")
-	}
-	return out
-}
-
-func escapeGlob(text string) string {
-	if !strings.ContainsAny(text, `*?[\`) {
-		return text
-	}
-	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(text)
 }

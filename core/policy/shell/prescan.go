@@ -128,7 +128,7 @@ func static(w *syntax.Word) string {
 				if !ok {
 					return ""
 				}
-				b.WriteString(unescapeDouble(l.Value))
+				b.WriteString(word.UnescapeDouble(l.Value))
 			}
 		default:
 			return ""

@@ -301,13 +301,13 @@ func (w *walker) hereDoc(s *state, r *syntax.Redirect) word.Word {
 	}
 	pieces := w.pieces(s, r.Hdoc.Parts, true, false)
 	for i := range pieces {
-		pieces[i].many = false
-		if strings.Contains(pieces[i].text, `\`) || strings.Contains(pieces[i].text, `"`) {
+		pieces[i].Many = false
+		if strings.Contains(pieces[i].Text, `\`) || strings.Contains(pieces[i].Text, `"`) {
 			// backslashes before quotes mean something else here than within quotes
-			pieces[i].unknown = true
+			pieces[i].Unknown = true
 		}
 	}
-	if out := assemble(pieces, false); len(out) > 0 {
+	if out := word.Assemble(pieces, false); len(out) > 0 {
 		return out[0]
 	}
 	return word.Lit("")

@@ -1,12 +1,12 @@
-package shell
+package word
 
 import (
 	"strings"
 	"unicode/utf8"
 )
 
-// unescapeDouble removes the backslashes that mean something within double quotes.
-func unescapeDouble(text string) string {
+// UnescapeDouble removes the backslashes that mean something within double quotes.
+func UnescapeDouble(text string) string {
 	if !strings.Contains(text, `\`) {
 		return text
 	}
@@ -26,8 +26,8 @@ func unescapeDouble(text string) string {
 	return b.String()
 }
 
-// unescapeAnsi decodes the text of $'…'; false means that it holds a NUL, where the shell cuts it.
-func unescapeAnsi(text string) (string, bool) {
+// UnescapeAnsi decodes the text of $'…'; false means that it holds a NUL, where the shell cuts it.
+func UnescapeAnsi(text string) (string, bool) {
 	var b strings.Builder
 	for i := 0; i < len(text); i++ {
 		if text[i] != '\\' || i+1 == len(text) {
