@@ -82,7 +82,7 @@ func (c *cards) decided(a core.Approval) []core.Message {
 	if c.caps.Lines { // a line cannot be replaced, and the decision was typed here: one short line
 		return c.s.cfg.messages(page{text: text}, c.caps, c.l.Place)
 	}
-	text += "\n" + fence(markup.Visible(cutRunes(a.Action.Show, shownAfter)))
+	text += "\n" + fence(markup.Visible(cutRunes(a.Action.Show, min(shownAfter, c.caps.Max/4))))
 	if a.State == core.Approved {
 		text += fmt.Sprintf(saysReceipt, a.Digest[:12], a.Trace)
 	}

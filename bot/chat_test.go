@@ -39,6 +39,8 @@ type heard struct {
 	loud  bool
 	desk  bool // an answer to what somebody did, and no news of a session
 	lines []string
+
+	session string // of the news
 }
 
 type delivery struct {

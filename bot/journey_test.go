@@ -1,6 +1,7 @@
 package bot_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -157,6 +158,14 @@ func (j *journey) do(s *step, waits bool) error {
 		j.model.fail(&llm.Error{Fault: llm.FaultAway, Text: strings.TrimPrefix(s.text, "model is away: ")})
 	case strings.HasPrefix(s.text, "model has no credit: "):
 		j.model.fail(&llm.Error{Fault: llm.FaultAccount, Text: strings.TrimPrefix(s.text, "model has no credit: ")})
+	case strings.HasPrefix(s.text, "model was given at most "):
+		var most int
+		if _, err := fmt.Sscanf(s.text, "model was given at most %d characters", &most); err != nil {
+			return err
+		}
+		if j.model.most > most {
+			return fmt.Errorf("it was given %d", j.model.most)
+		}
 	case s.text == "model is back":
 		j.model.fail(nil)
 	case strings.HasPrefix(rest, "holds "), rest == "is missing", strings.HasPrefix(rest, "begins to hold "):
@@ -265,12 +274,15 @@ func (j *journey) person(line string) error {
 func (j *journey) heard() []string {
 	j.name()
 	said := j.chat.take()
-	key := func(h heard) string {
-		session := ""
+	before := map[string]string{} // the session that the last news at a place were of: further pieces do not say
+	for i, h := range said {
 		if !h.desk {
-			session = j.owner(strings.Join(h.lines, "\n"))
+			said[i].session = cmp.Or(j.owner(strings.Join(h.lines, "\n")), before[h.place.Key()])
+			before[h.place.Key()] = said[i].session
 		}
-		return fmt.Sprintf("%v %s %v %s", h.place != j.here, h.place.Key(), !h.desk, session)
+	}
+	key := func(h heard) string {
+		return fmt.Sprintf("%v %s %v %s", h.place != j.here, h.place.Key(), !h.desk, h.session)
 	}
 	slices.SortStableFunc(said, func(a, b heard) int { return strings.Compare(key(a), key(b)) })
 	var out []string
@@ -354,6 +366,8 @@ var (
 		{regexp.MustCompile(`receipt [0-9a-f]{12}`), "receipt DIGEST"},
 		{regexp.MustCompile(`\b[0-9A-HJKMNP-TV-Z]{26}\b`), "ULID"},
 		{regexp.MustCompile(`\d+ tokens`), "N tokens"},
+		{regexp.MustCompile(`\d+ received`), "N received"},
+		{regexp.MustCompile(`digest [0-9a-f]{12}`), "digest DIGEST"},
 		{regexp.MustCompile(`· (\d+m)?[\d.]+m?s\b`), "· TIME"},
 	}
 )

@@ -19,7 +19,7 @@ import (
 type Screen struct {
 	cfg Config
 	mu  sync.Mutex
-	// running are the status cards of prompts that run here.
+	// running are the status cards of prompts that run here, or have just stopped.
 	running map[core.PromptID]*status
 	queue   chan news
 }
@@ -42,7 +42,7 @@ func (s *Screen) Render(ctx context.Context, l core.Letter) (delivery.Rendered, 
 		return delivery.Rendered{}, fmt.Errorf("no adapter for %s", l.Place.Platform)
 	}
 	caps := adapter.Capabilities()
-	s.settled(l)
+	s.settled(l, caps)
 	if caps.Lines {
 		s.caughtUp(ctx)
 	}

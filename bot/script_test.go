@@ -19,6 +19,7 @@ import (
 //	crash                              all processes die without a word; a new one starts
 //	model holds, model goes on         the model does not answer until then
 //	model is away: …, model is back    the model fails for that reason
+//	model was given at most 5000 characters
 //	fridge.txt holds milk              what must be true now. Also: fridge.txt is missing
 //	bot: …                             what people see of it, with its further lines indented; the buttons of a message stand last
 //	bot!: …                            the same with a notification

@@ -32,7 +32,14 @@ type status struct {
 	sent    time.Time // last send or edit
 	dirty   bool
 	tool    bool // a tool was called
+
+	over  bool      // the prompt has stopped running: what was said before comes too late
+	until time.Time // with over: of the letter that said so, the store's
+	since time.Time // with over: ours
 }
+
+// remembered is how long late progress of a prompt that has stopped is known as such.
+const remembered = 10 * time.Second
 
 func statusCard(id core.PromptID) string { return "status/" + string(id) }
 
@@ -107,7 +114,10 @@ func (s *Screen) note(ctx context.Context, l core.Letter) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.running[l.PromptID]
-	if st == nil {
+	if st != nil && st.over && !l.Event.Time.After(st.until) {
+		return
+	}
+	if st == nil || st.over {
 		st = &status{letter: l, began: time.Now(), dirty: true}
 		s.running[l.PromptID] = st
 	}
@@ -152,8 +162,13 @@ func (s *Screen) line(l core.Letter, caps core.Capabilities) string {
 func (s *Screen) refresh(ctx context.Context) {
 	s.mu.Lock()
 	var due []*status
-	for _, st := range s.running {
-		due = append(due, st)
+	for id, st := range s.running {
+		switch {
+		case !st.over:
+			due = append(due, st)
+		case time.Since(st.since) > remembered:
+			delete(s.running, id)
+		}
 	}
 	s.mu.Unlock()
 	for _, st := range due {
@@ -178,12 +193,12 @@ func (s *Screen) update(ctx context.Context, st *status) {
 	s.mu.Lock()
 	show := (st.tool || time.Since(st.began) > statusAfter) && st.dirty && time.Since(st.sent) >= max(caps.EditRate, time.Second)
 	text := s.head(st.letter, caps, core.Running) + cmp.Or(strings.Join(st.lines, "\n\n"), saysThinking)
-	_, running := s.running[st.letter.PromptID]
+	show = show && !st.over
 	if show {
 		st.dirty, st.sent = false, time.Now()
 	}
 	s.mu.Unlock()
-	if !show || !running || !caps.Edits {
+	if !show || !caps.Edits {
 		return
 	}
 	ms := s.cfg.messages(page{text: text}, caps, st.letter.Place)
@@ -217,17 +232,28 @@ func (s *Screen) update(ctx context.Context, st *status) {
 	}
 }
 
-// settled forgets the card of a prompt that stops running, when nothing of it is on the way any more: what follows comes through the lane.
-func (s *Screen) settled(l core.Letter) {
+// settled ends the card of a prompt that stops running, when nothing of it is on the way any more: what follows comes through the lane.
+func (s *Screen) settled(l core.Letter, caps core.Capabilities) {
 	switch l.Event.Type {
-	case core.EventEnd, core.EventApproval, core.EventQuestion, core.EventConflict:
-		s.mu.Lock()
-		st := s.running[l.PromptID]
-		delete(s.running, l.PromptID)
-		s.mu.Unlock()
-		if st != nil {
-			st.sending.Lock()
-			defer st.sending.Unlock()
+	case core.EventEnd, core.EventQuestion, core.EventConflict:
+	case core.EventApproval:
+		if l.Event.State != string(core.Pending) { // what was decided does not stop it
+			return
 		}
+	default:
+		return
 	}
+	if caps.Lines || !caps.Edits {
+		return
+	}
+	s.mu.Lock()
+	st := s.running[l.PromptID]
+	if st == nil {
+		st = &status{letter: l}
+		s.running[l.PromptID] = st
+	}
+	st.over, st.until, st.since = true, l.Event.Time, time.Now()
+	s.mu.Unlock()
+	st.sending.Lock()
+	defer st.sending.Unlock()
 }

@@ -38,7 +38,7 @@ func (d *Desk) candidates(ctx context.Context, v *visit, command string) ([]cand
 		var out []candidate
 		for _, a := range list {
 			if d.cfg.Access.MayDecide(v.grants, v.Person, a, core.Once) == nil {
-				out = append(out, candidate{ref: a.Ref, title: a.Action.Tool + " " + cutRunes(a.Action.Show, 40), session: a.Session, prompt: a.Prompt,
+				out = append(out, candidate{ref: a.Ref, title: a.Action.Tool + " " + cutRunes(firstLine(a.Action.Show), 40), session: a.Session, prompt: a.Prompt,
 					approval: a.ID, owner: a.Author})
 			}
 		}
@@ -68,6 +68,11 @@ func (d *Desk) candidates(ctx context.Context, v *visit, command string) ([]cand
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+func firstLine(s string) string {
+	line, _, _ := strings.Cut(s, "\n")
+	return line
 }
 
 // fits reports whether a command makes sense for a session as it is.

@@ -43,6 +43,7 @@ type world struct {
 	turns   int
 	context int
 	queue   int
+	expire  time.Duration
 
 	replica *replica
 }
@@ -86,7 +87,7 @@ func (w *world) start() *replica {
 		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}}}, At: func(core.Place) (string, string) { return "", w.replies }})
 	r.desk = desk
 	r.scheduler = scheduler.New(scheduler.Config{Store: st, Agent: ag, Courier: screen.Courier(), Progress: screen.Progress, Lease: w.clock.lease(), Grace: 10 * time.Millisecond,
-		MaxQueue: w.queue, Beat: children.Beat, Lost: children.KillAll, Host: "host", Version: "test", Logger: log})
+		MaxQueue: w.queue, Expire: w.expire, Beat: children.Beat, Lost: children.KillAll, Host: "host", Version: "test", Logger: log})
 	desk.Serve(r.scheduler)
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
@@ -162,11 +163,17 @@ type model struct {
 	mu    sync.Mutex
 	gate  chan struct{} // not nil: closed when it goes on
 	held  int
+	most  int // characters that it was given at once
 	fault error
 }
 
 func (m *model) Complete(ctx context.Context, r llm.Request, p llm.Progress) (llm.Reply, error) {
+	n := 0
+	for _, msg := range r.Messages {
+		n += len(msg.Content)
+	}
 	m.mu.Lock()
+	m.most = max(m.most, n)
 	gate, fault := m.gate, m.fault
 	if gate != nil {
 		m.held++
@@ -271,6 +278,10 @@ func (w *world) given(text string) error {
 		return number(&w.queue)
 	case strings.HasPrefix(text, "at most turns "):
 		return number(&w.turns)
+	case strings.HasPrefix(text, "questions wait "):
+		var err error
+		w.expire, err = time.ParseDuration(words[2])
+		return err
 	case strings.HasPrefix(text, "messages of "): // messages of N characters
 		_, err := fmt.Sscanf(text, "messages of %d characters", &w.chat.caps.Max)
 		return err
