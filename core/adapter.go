@@ -142,6 +142,11 @@ type (
 	Menuer interface {
 		SetMenu(ctx context.Context, p Place, commands [][2]string) error
 	}
+	// Limited says how many Receives may go on at once: here, in this process, and in total over all replicas. A total of 0 is no limit: every replica
+	// receives. An adapter without it is received once by every replica that has it.
+	Limited interface {
+		Sockets() (here, total int)
+	}
 	// Checker says in one sentence what is wrong with the connection; nil: nothing.
 	Checker interface {
 		Check(ctx context.Context) error

@@ -164,6 +164,14 @@ func newClient(base *http.Client) *http.Client {
 	return &c
 }
 
+// Sockets: one poller over all replicas, because a second one ends the first one's polls; a webhook's deliveries may come to any replica.
+func (a *Adapter) Sockets() (here, total int) {
+	if a.cfg.Mode == Webhook {
+		return 1, 0
+	}
+	return 1, 1
+}
+
 // Capabilities implements core.Adapter. Max leaves room for the mark of a repeated message. Topics exist in some chats only, so a session
 // gets one when somebody opens it there.
 func (a *Adapter) Capabilities() core.Capabilities {

@@ -56,7 +56,7 @@ func (c chatCmd) Run(ctx context.Context, s *app.Setup) error {
 	if c.Tour {
 		fmt.Println(bot.Tour)
 	}
-	err = a.Run(ctx, func(core.Adapter) string { return "" }, leave)
+	err = a.Run(ctx, leave)
 	if errors.Is(err, terminal.ErrQuit) {
 		return nil
 	}
@@ -99,7 +99,7 @@ func (serveCmd) Run(ctx context.Context, s *app.Setup) error {
 	defer stop()
 	listening := make(chan error, 1)
 	go func() { err := a.Listen(ctx); stop(); listening <- err }()
-	err = a.Run(ctx, func(ad core.Adapter) string { return "receive/" + ad.Capabilities().Platform }, func() {})
+	err = a.Run(ctx, func() {})
 	stop()
 	return errors.Join(err, <-listening)
 }

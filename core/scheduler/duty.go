@@ -16,20 +16,25 @@ type Duty struct {
 	Since   time.Time      `json:"since"`
 }
 
-// Do does a duty whenever this replica has it, until the context ends: the lease is taken when its holder is dead or gave it up, do is called with a context that
-// ends when the lease is lost, and after do returned the lease is given up. do is called again a second after it failed.
-func (s *Scheduler) Do(ctx context.Context, name string, do func(ctx context.Context) error) {
+// Do does a duty whenever this replica has one of its names, until the context ends: a name is taken when its holder is dead or gave it up, do is called with a context
+// that ends when the lease is lost, and after do returned the name is given up. do is called again a second after it failed. Two Do of one process must not share a name.
+func (s *Scheduler) Do(ctx context.Context, names []string, do func(ctx context.Context) error) {
 	for ctx.Err() == nil {
-		id, version, err := s.take(ctx, name)
-		if err == nil && version != 0 {
-			s.log.Info("took a duty", "duty", name, "replica", id)
-			s.work(ctx, name, id, version, do)
-		} else if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
-			s.log.Warn("cannot take a duty; trying again", "duty", name, "error", err)
-		}
 		wait := time.Second
-		if id == "" && s.ID() == "" { // Run is about to take one
-			wait = 5 * time.Millisecond
+		for _, name := range names {
+			id, version, err := s.take(ctx, name)
+			if err == nil && version != 0 {
+				s.log.Info("took a duty", "duty", name, "replica", id)
+				s.work(ctx, name, id, version, do)
+				break
+			}
+			if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
+				s.log.Warn("cannot take a duty; trying again", "duty", name, "error", err)
+			}
+			if id == "" && s.ID() == "" { // Run is about to take one
+				wait = 5 * time.Millisecond
+				break
+			}
 		}
 		select {
 		case <-ctx.Done():

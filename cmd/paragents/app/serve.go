@@ -16,9 +16,9 @@ import (
 // flushLimit is how long the last answers may take to be sent.
 const flushLimit = 2 * time.Second
 
-// Run works until the context ends: the scheduler, the screen, the desk, and every adapter that duty names one for. An adapter without a duty runs here, whatever other
-// replicas do; when its Receive ends, everything does, and left is called first.
-func (a *App) Run(ctx context.Context, duty func(core.Adapter) string, left func()) error {
+// Run works until the context ends: the scheduler, the screen, the desk, and every adapter. When an adapter that every replica has for itself (the terminal) stops
+// receiving, everything ends, and left is called first.
+func (a *App) Run(ctx context.Context, left func()) error {
 	g, ctx := errgroup.WithContext(ctx)
 	// The screen and the desk outlive the work, so that what was decided last is still said.
 	out, done := context.WithCancel(context.WithoutCancel(ctx))
@@ -28,22 +28,47 @@ func (a *App) Run(ctx context.Context, duty func(core.Adapter) string, left func
 	speaking.Go(func() error { return a.Desk.Run(out) })
 	g.Go(func() error { return a.Scheduler.Run(ctx) })
 	for _, ad := range a.Adapters {
-		g.Go(func() error {
-			name := duty(ad)
-			if name == "" {
+		limited, ok := ad.(core.Limited)
+		if !ok {
+			g.Go(func() error {
 				err := a.receive(ctx, ad)
 				a.Desk.Flush(flushLimit)
 				left()
 				return err
-			}
-			a.Scheduler.Do(ctx, name, func(ctx context.Context) error { return a.receive(ctx, ad) })
-			return nil
-		})
+			})
+			continue
+		}
+		here, total := limited.Sockets()
+		for i := range here {
+			g.Go(func() error { a.serve(ctx, ad, i, here, total); return nil })
+		}
 	}
 	err := g.Wait()
 	a.Desk.Flush(flushLimit)
 	done()
 	return errors.Join(err, speaking.Wait())
+}
+
+// serve receives as the i-th of here in this process, under one of the total names that all replicas share; without a total, whatever the others do.
+func (a *App) serve(ctx context.Context, ad core.Adapter, i, here, total int) {
+	platform := ad.Capabilities().Platform
+	var names []string
+	for n := i; n < total; n += here {
+		names = append(names, fmt.Sprintf("receive/%s/%d", platform, n))
+	}
+	if total > 0 {
+		a.Scheduler.Do(ctx, names, func(ctx context.Context) error { return a.receive(ctx, ad) })
+		return
+	}
+	for ctx.Err() == nil {
+		if err := a.receive(ctx, ad); err != nil && ctx.Err() == nil {
+			a.Log.Error("cannot receive; trying again", "platform", platform, "error", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(time.Second):
+		}
+	}
 }
 
 // receive takes a platform's events from where the store has it.

@@ -72,7 +72,7 @@ func (w *world) serve() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() {
-		done <- a.Run(ctx, func(core.Adapter) string { return "receive/telegram" }, func() {})
+		done <- a.Run(ctx, func() {})
 	}()
 	stopped := false
 	stop = func() {
@@ -278,7 +278,9 @@ func TestNotThisOne(t *testing.T) {
 	say("repeat after me: first")
 	w.shows(chat, "first")
 	say("/new repeat after me: second")
-	w.wait(chat, "the second answer", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "second") && strings.Contains(m.Text, "[done]") })
+	w.wait(chat, "the second answer", func(m telegramtest.Message) bool {
+		return strings.HasSuffix(m.Text, "second") && strings.Contains(m.Text, "[done]")
+	})
 	say("think for 50 seconds")
 	arrow := w.wait(chat, "where it went", func(m telegramtest.Message) bool { return strings.HasPrefix(m.Text, "→ ") })
 	if !strings.Contains(arrow.Text, "second") || !arrow.Silent {
@@ -293,7 +295,9 @@ func TestNotThisOne(t *testing.T) {
 	}
 	w.wait(chat, "that it was taken back", func(m telegramtest.Message) bool { return strings.Contains(m.Text, "[cancelled]") })
 	say("stop")
-	w.wait(chat, "that the moved one was stopped", func(m telegramtest.Message) bool { return strings.Contains(m.Text, "[cancelled]") && strings.Contains(m.Text, "first") })
+	w.wait(chat, "that the moved one was stopped", func(m telegramtest.Message) bool {
+		return strings.Contains(m.Text, "[cancelled]") && strings.Contains(m.Text, "first")
+	})
 }
 
 // B008: an edited message changes a prompt that has not begun, and starts no second one.
@@ -332,12 +336,18 @@ func TestGroups(t *testing.T) {
 	group := w.tg.Group("group", "team")
 	w.tg.Post(telegramtest.Post{Chat: group, From: w.admin, Text: "nobody asked you"})
 	w.tg.Post(telegramtest.Post{Chat: group, From: w.admin, Text: "/new@" + telegramtest.BotName + " repeat after me: one"})
-	one := w.wait(group, "an answer", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "one") && strings.Contains(m.Text, "[done]") })
+	one := w.wait(group, "an answer", func(m telegramtest.Message) bool {
+		return strings.HasSuffix(m.Text, "one") && strings.Contains(m.Text, "[done]")
+	})
 	w.tg.Post(telegramtest.Post{Chat: group, From: w.admin, Text: "repeat after me: two", ReplyTo: one.ID})
-	w.wait(group, "an answer to the reply", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "two") && strings.Contains(m.Text, "[done]") })
+	w.wait(group, "an answer to the reply", func(m telegramtest.Message) bool {
+		return strings.HasSuffix(m.Text, "two") && strings.Contains(m.Text, "[done]")
+	})
 	super := w.tg.Migrate(group, w.admin)
 	w.tg.Post(telegramtest.Post{Chat: super, From: w.admin, Text: "@" + telegramtest.BotName + " repeat after me: three"})
-	w.wait(super, "an answer in the new group", func(m telegramtest.Message) bool { return strings.HasSuffix(m.Text, "three") && strings.Contains(m.Text, "[done]") })
+	w.wait(super, "an answer in the new group", func(m telegramtest.Message) bool {
+		return strings.HasSuffix(m.Text, "three") && strings.Contains(m.Text, "[done]")
+	})
 	for _, m := range w.tg.Messages(group) {
 		if m.FromBot && strings.Contains(m.Text, "nobody asked") {
 			t.Errorf("chatter was answered: %q", m.Text)
