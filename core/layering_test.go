@@ -41,6 +41,7 @@ var layers = []struct {
 	{"store/local", []string{"store", "store/local", "store/storetest"}, "a store knows the contract and its own client"},
 	{"store", nil, "the contract imports nothing of ours"},
 	{"adapters/adaptertest", []string{"core"}, "the exam knows the contract alone"},
+	{"adapters/slack", []string{"core", "adapters/adaptertest", "adapters/slack"}, "an adapter knows places, messages and events as plain data, and its own client; never the bot, the store or another adapter"},
 	{"adapters", []string{"core", "adapters/adaptertest"}, "an adapter knows places, messages and events as plain data, and its own client; never the bot, the store or another adapter"},
 	{"bot", []string{"core", "store", "bot", "store/local"}, "the bot speaks to every platform alike: it sees no adapter"},
 	{"cmd", []string{"core", "store", "bot", "adapters", "cmd"}, "cmd wires it all"},
