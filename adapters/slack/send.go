@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"net/url"
 	"strings"
 	"time"
@@ -235,9 +236,7 @@ func (a *Adapter) upload(ctx context.Context, m core.Message, c content) (string
 	if !a.ours(at.UploadURL) {
 		return "", refuse("upload %s: Slack names an address that is not its own", name)
 	}
-	err = a.call(ctx, "upload "+name, uploadWait, true, func(ctx context.Context) error {
-		return a.api.UploadToURL(ctx, slackapi.UploadToURLParameters{UploadURL: at.UploadURL, Reader: bytes.NewReader(m.File.Data), Filename: name})
-	})
+	err = a.call(ctx, "upload "+name, uploadWait, true, func(ctx context.Context) error { return a.put(ctx, at.UploadURL, m.File.Data) })
 	if err != nil {
 		return "", err
 	}
@@ -254,6 +253,25 @@ func (a *Adapter) upload(ctx context.Context, m core.Message, c content) (string
 		return "", finalMarkup(m, err)
 	}
 	return a.shared(ctx, at.FileID, m.Place.Channel), nil
+}
+
+// put brings the content to an address that was made for it: bare, with its length, and without the token, which the address does not need. The library
+// ends its form twice, which not every server takes.
+func (a *Adapter) put(ctx context.Context, address string, data []byte) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(data))
+	if err != nil {
+		return err
+	}
+	req.Header.Set("Content-Type", "application/octet-stream")
+	resp, err := transport{a.http}.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // the status says all
+	if resp.StatusCode != http.StatusOK {
+		return slackapi.StatusCodeError{Code: resp.StatusCode, Status: resp.Status}
+	}
+	return nil
 }
 
 // shared waits, some seconds at most, until a file stands in a channel, and gives the id of its message.

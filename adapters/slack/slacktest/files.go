@@ -2,7 +2,9 @@ package slacktest
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"strings"
 )
@@ -91,12 +93,8 @@ func (s *Server) beginUpload(req request) (any, *refusal) {
 
 // uploaded takes the content, as a form or bare.
 func (s *Server) uploaded(w http.ResponseWriter, r *http.Request) {
-	var body io.Reader = r.Body
-	if file, _, err := r.FormFile("file"); err == nil {
-		defer file.Close() //nolint:errcheck // it was read
-		body = file
-	}
-	data, err := io.ReadAll(io.LimitReader(body, maxBody))
+	r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+	data, err := contentOf(r)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := s.files[strings.TrimPrefix(r.URL.Path, "/upload/")]
@@ -106,6 +104,20 @@ func (s *Server) uploaded(w http.ResponseWriter, r *http.Request) {
 	}
 	f.Data = data
 	io.WriteString(w, "OK - 1") //nolint:errcheck // the client may be gone
+}
+
+func contentOf(r *http.Request) ([]byte, error) {
+	parts, err := r.MultipartReader()
+	if errors.Is(err, http.ErrNotMultipart) {
+		return io.ReadAll(r.Body)
+	}
+	for err == nil {
+		var part *multipart.Part
+		if part, err = parts.NextPart(); err == nil && part.FileName() != "" {
+			return io.ReadAll(part)
+		}
+	}
+	return nil, err
 }
 
 func (s *Server) completeUpload(req request) (any, *refusal) {

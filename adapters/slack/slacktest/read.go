@@ -16,7 +16,7 @@ type wire struct {
 	Source   string          `json:"source_team,omitempty"`
 	BotID    string          `json:"bot_id,omitempty"`
 	AppID    string          `json:"app_id,omitempty"`
-	Text     string          `json:"text"`
+	Text     string          `json:"text,omitempty"`
 	TS       string          `json:"ts"`
 	Thread   string          `json:"thread_ts,omitempty"`
 	Channel  string          `json:"channel,omitempty"`
