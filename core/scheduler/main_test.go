@@ -3,6 +3,7 @@ package scheduler_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"slices"
 	"sync"
 	"testing"
@@ -16,7 +17,10 @@ import (
 	"paragents/core/scheduler/schedtest"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	_ = flag.Set("rapid.checks", "30") // each plays a whole schedule; the flag on the command line wins
+	goleak.VerifyTestMain(m)
+}
 
 // Short names of what every test here uses.
 type (
