@@ -125,12 +125,16 @@ func (b *Book) holder(id core.PromptID, who Holder) Holder {
 
 // Drop takes prompts that have ended out of the book.
 func (b *Book) Drop(ended ...core.PromptID) {
+	if len(ended) == 0 {
+		return
+	}
 	for _, id := range ended {
 		delete(b.Holders, id)
 	}
 	for id, h := range b.Holders {
 		h.Over = maps.Clone(h.Over)
 		maps.DeleteFunc(h.Over, func(owner core.PromptID, _ []preflight.Claim) bool { return slices.Contains(ended, owner) })
+		h.Waits = slices.DeleteFunc(slices.Clone(h.Waits), func(c preflight.Conflict) bool { return slices.Contains(ended, c.Owner) })
 		b.Holders[id] = h
 	}
 }

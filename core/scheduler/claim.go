@@ -214,8 +214,12 @@ func (s *Scheduler) claim(ctx context.Context, h *holding, c candidate) (*Run, e
 		if err := p.To(core.Running, ""); err != nil {
 			return nil, err
 		}
+		p.Since = now
 		if p.Started.IsZero() {
 			p.Started = now
+			if g := s.cfg.Foresee(sess, p); len(g.Writes)+len(g.Claims)+len(g.Actions) > 0 {
+				p.Guess = &g
+			}
 			run.first = &core.Record{Kind: core.RecordUser, Prompt: p.ID, Time: now, Person: p.Author, Text: p.Text}
 			s.appendRecords(&b, sess.ID, *run.first)
 		}
@@ -261,7 +265,9 @@ func (s *Scheduler) hold(h *holding, c candidate) {
 		}
 		out := Outcome{State: core.Queued}
 		if run.Prompt.Order == core.OrderNone { // else somebody has ended it before it began
-			out = s.cfg.Agent.Run(ctx, run)
+			if out = run.foresee(ctx); out.State == "" {
+				out = s.cfg.Agent.Run(ctx, run)
+			}
 		}
 		if err := s.settle(ctx, run, out); err != nil {
 			log.Error("cannot settle the prompt; it is taken over", "prompt", run.Prompt.Ref, "error", err)

@@ -46,10 +46,13 @@ func (s *Scheduler) change(ctx context.Context, id core.PromptID, what string, w
 		if err != nil {
 			return err
 		}
-		b := &state.Batch{}
+		b, was := &state.Batch{}, p.prompt.Value.State
 		b.Durable = true
 		if err := decide(b, &p); err != nil {
 			return err
+		}
+		if p.prompt.Value.State != was {
+			p.prompt.Value.Since = s.clock.Now()
 		}
 		b.Update(state.PromptKey(id), p.prompt.Version, p.prompt.Value)
 		b.Append(state.Audit, Entry{Time: s.clock.Now(), What: "ordered", Session: p.session.Value.Ref, Prompt: p.prompt.Value.Ref, Who: who,
@@ -76,7 +79,7 @@ func (s *Scheduler) cancel(ctx context.Context, b *state.Batch, p *pair, who cor
 		s.order(b, v, core.OrderCancel, who)
 		return nil
 	}
-	if err := s.withdraw(ctx, b, *v, who); err != nil {
+	if err := s.withdraw(ctx, b, *v, who, ""); err != nil {
 		return err
 	}
 	return s.end(b, &p.session, v, core.Cancelled, Outcome{Error: by("stopped", who)})
@@ -101,7 +104,7 @@ func (s *Scheduler) cancelAll(ctx context.Context, b *state.Batch, v *core.Sessi
 		if p.Value.State == core.Running {
 			s.order(b, &p.Value, core.OrderCancel, who)
 		} else {
-			if err := s.withdraw(ctx, b, p.Value, who); err != nil {
+			if err := s.withdraw(ctx, b, p.Value, who, ""); err != nil {
 				return n, err
 			}
 			if err := s.leave(b, v, &p.Value, core.Cancelled, Outcome{Error: by("stopped", who)}); err != nil {
@@ -122,7 +125,7 @@ func (s *Scheduler) order(b *state.Batch, p *core.Prompt, o core.Order, who core
 }
 
 // withdraw ends the approvals that a prompt waits for.
-func (s *Scheduler) withdraw(ctx context.Context, b *state.Batch, p core.Prompt, who core.Person) error {
+func (s *Scheduler) withdraw(ctx context.Context, b *state.Batch, p core.Prompt, who core.Person, why string) error {
 	keys := make([]store.Key, len(p.Pending))
 	for i, id := range p.Pending {
 		keys[i] = state.ApprovalKey(id)
@@ -133,7 +136,7 @@ func (s *Scheduler) withdraw(ctx context.Context, b *state.Batch, p core.Prompt,
 	}
 	for i, d := range docs {
 		if d.Value.State == core.Pending {
-			if err := s.decide(b, keys[i], d, core.Withdrawn, who, ""); err != nil {
+			if err := s.decide(b, keys[i], d, core.Withdrawn, who, why); err != nil {
 				return err
 			}
 		}
@@ -162,7 +165,7 @@ func (s *Scheduler) Pause(ctx context.Context, id core.PromptID, who core.Person
 
 // unask takes back what a prompt waits for.
 func (s *Scheduler) unask(ctx context.Context, b *state.Batch, p *core.Prompt, who core.Person) error {
-	err := s.withdraw(ctx, b, *p, who)
+	err := s.withdraw(ctx, b, *p, who, "")
 	p.Pending, p.Question, p.Choices = nil, "", nil
 	return err
 }

@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -192,20 +193,29 @@ func (r *Run) Append(ctx context.Context, records []core.Record, letters ...core
 }
 
 // Begin records the intent of a call. When it returns nil the call must be started at once, and never again: an intent without a result is an unknown outcome.
-// The approval that allows the call, if any, is used up in the same commit; one that was used before, or is not approved, refuses it. rule is the one that let it
-// through, for the audit log.
+// The approval that allows the call, if any, is used up in the same commit; one that was used before, or is not approved, refuses it. What the intent claims is
+// reserved in the same commit too; a *Collision says that others hold it, and nothing was recorded but that. rule is the one that let the call through, for the audit log.
 func (r *Run) Begin(ctx context.Context, intent core.Record, approval core.ApprovalID, rule string) error {
+	err := r.insist(ctx, func() error { return r.begin(ctx, intent, approval, rule) })
+	if err == nil && !r.Alive() { // the commit took longer than the lease
+		return errLost
+	}
+	return err
+}
+
+func (r *Run) begin(ctx context.Context, intent core.Record, approval core.ApprovalID, rule string) error {
 	var b state.Batch
 	b.Fence, b.Durable = &r.fence, true
+	if hit, err := r.s.reserve(ctx, &b, r.Session, r.Prompt, intent.Claims); err != nil {
+		return err
+	} else if hit != nil {
+		return cmp.Or(r.commit(ctx, &b), error(hit))
+	}
 	e := Entry{Time: r.Now(), What: "started", Session: r.Session.Ref, Prompt: r.Prompt.Ref, Who: r.Prompt.Author, Tool: intent.Tool, Show: intent.Show,
 		Digest: intent.Digest, Rule: rule, Trace: r.Prompt.Trace}
 	if approval != "" {
 		key := state.ApprovalKey(approval)
-		var a state.Doc[core.Approval]
-		err := r.insist(ctx, func() (err error) {
-			a, _, err = state.Get[core.Approval](ctx, r.s.store, key)
-			return err
-		})
+		a, _, err := state.Get[core.Approval](ctx, r.s.store, key)
 		if err != nil {
 			return fmt.Errorf("read approval of call %s: %w", intent.Call, err)
 		}
@@ -218,13 +228,7 @@ func (r *Run) Begin(ctx context.Context, intent core.Record, approval core.Appro
 	}
 	b.Append(state.Audit, e)
 	r.s.appendRecords(&b, r.Session.ID, intent)
-	if err := r.commit(ctx, &b); err != nil {
-		return err
-	}
-	if !r.Alive() { // the commit took longer than the lease
-		return errLost
-	}
-	return nil
+	return r.commit(ctx, &b)
 }
 
 // Audit records something that needs no other write: a call that a rule refused.

@@ -52,6 +52,12 @@ type Config struct {
 	// Default: all.
 	Serves  func(workspace string) bool
 	Reaches func(core.Place) bool
+	// Foresee infers from a prompt's text what it will write, before its first run. Default: nothing.
+	Foresee func(core.Session, core.Prompt) core.Guess
+	// Conflicts says what happens in a workspace to a prompt that would write what another one holds. Default: AskConflicts.
+	Conflicts func(workspace string) ConflictMode
+	// Fold reports whether a workspace's file system takes names that differ only in case for the same. Default: no.
+	Fold func(workspace string) bool
 	// Beat is called at every renewal of the lease with the time at which it was sent, and must not block: commands that were started live from it.
 	Beat func(sent time.Time)
 	// Lost is called when the lease was lost, before a new one is taken: everything that lives from the old one must end.
@@ -83,6 +89,15 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Reaches == nil {
 		c.Reaches = func(core.Place) bool { return true }
+	}
+	if c.Foresee == nil {
+		c.Foresee = func(core.Session, core.Prompt) core.Guess { return core.Guess{} }
+	}
+	if c.Conflicts == nil {
+		c.Conflicts = func(string) ConflictMode { return AskConflicts }
+	}
+	if c.Fold == nil {
+		c.Fold = func(string) bool { return false }
 	}
 	if c.Beat == nil {
 		c.Beat = func(time.Time) {}
@@ -158,6 +173,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g.Go(func() error { every(duties, s.cfg.Lease/3, s.recover); return nil })
 	g.Go(func() error { every(duties, time.Second, s.due); return nil })
 	g.Go(func() error { every(duties, time.Second/2, s.brake); return nil })
+	g.Go(func() error { every(duties, time.Second, s.waiters); return nil })
 	g.Go(func() error { every(duties, time.Minute, s.collect); return nil })
 	g.Go(func() error { every(duties, time.Minute, s.seal); return nil })
 	err := g.Wait()

@@ -15,7 +15,7 @@ import (
 
 // Outcome is what a run came to. The scheduler writes it down in one commit with everything that follows from it.
 type Outcome struct {
-	// State is Done, Failed, Waiting, or Queued (parked at a boundary). When the run's context was ended from outside, the reason decides
+	// State is Done, Failed, Waiting, Blocked, or Queued (parked at a boundary). When the run's context was ended from outside, the reason decides
 	// instead.
 	State   core.PromptState
 	Records []core.Record // to append in the same commit
@@ -26,6 +26,7 @@ type Outcome struct {
 	Keep     []core.ApprovalID // approvals of the same answer that were decided before, and still count
 	Question string
 	Choices  []string
+	Conflict *core.Conflict // with State Blocked: what it would write, and who holds it
 	Turns    int
 	Usage    core.Usage // of this run alone
 	Files    []string   // changed by this prompt
@@ -81,6 +82,7 @@ func (s *Scheduler) settleOnce(ctx context.Context, r *Run, out Outcome, cause e
 	if err := s.conclude(b, &sess, &p.Value, out, cause); err != nil {
 		return err
 	}
+	p.Value.Since = s.clock.Now()
 	b.Update(state.PromptKey(p.Value.ID), p.Version, p.Value)
 	return r.commit(ctx, b)
 }
@@ -102,8 +104,19 @@ func (s *Scheduler) conclude(b *state.Batch, sess *state.Doc[core.Session], p *c
 	case out.State == core.Waiting && p.Unattended:
 		out.Error = "nobody can be asked here: " + out.Question
 		return s.end(b, sess, p, core.Failed, out)
+	case out.State == core.Waiting && p.Unreachable != "" && len(out.Asks) > 0: // noted while it ran: the next run refuses what it asks
+		return p.To(core.Queued, "")
+	case out.State == core.Waiting && p.Unreachable != "":
+		out.Error = unasked(out.Question, p.Unreachable)
+		return s.end(b, sess, p, core.Failed, out)
 	case out.State == core.Waiting:
 		return s.ask(b, sess.Value, p, out)
+	case out.State == core.Blocked && (p.Unattended || p.Unreachable != "") && s.cfg.Conflicts(sess.Value.Workspace) != WaitConflicts:
+		b.Append(state.Lane(sess.Value.ID), letter(s.clock.Now(), sess.Value, *p, conflictEvent(core.ConflictOpen, *out.Conflict, ""), false))
+		out.Error = "nobody can be asked here: it " + (&Collision{*out.Conflict}).Error()
+		return s.end(b, sess, p, core.Failed, out)
+	case out.State == core.Blocked:
+		return s.block(b, sess.Value, p, *out.Conflict)
 	case errors.Is(cause, errFrozen):
 		return p.To(core.Queued, "frozen")
 	case out.State == core.Queued || errors.Is(cause, errShutdown):
@@ -136,6 +149,7 @@ func (s *Scheduler) leave(b *state.Batch, v *core.Session, p *core.Prompt, to co
 	if err := p.To(to, out.Error); err != nil {
 		return err
 	}
+	s.unblock(b, *v, p, core.ConflictCancelled, "")
 	now := s.clock.Now()
 	p.Ended, p.Pending, p.Question, p.Choices, p.Order = now, nil, "", nil, core.OrderNone
 	v.Queue = slices.DeleteFunc(slices.Clone(v.Queue), func(id core.PromptID) bool { return id == p.ID })
