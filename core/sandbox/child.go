@@ -19,6 +19,7 @@ import (
 const (
 	lifelineFD = 3
 	reportFD   = 4
+	aliveFD    = 5 // if the bot gave one; it is only held
 )
 
 // settleTime is how long processes that a command leaves behind may take to end by themselves: `echo x > >(sort)` still sorts.
@@ -77,6 +78,7 @@ func newChild(args []string) (*child, error) {
 		}
 		syscall.CloseOnExec(fd) // they are not for the command
 	}
+	syscall.CloseOnExec(aliveFD)
 	c := &child{
 		until: until, grace: grace, argv: args[3:],
 		line:    os.NewFile(lifelineFD, "lifeline"),

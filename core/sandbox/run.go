@@ -122,6 +122,9 @@ func (r *Runner) start(c Command) (*helper, error) {
 	cmd.Env = append([]string{}, c.Env...) // never nil, which would mean the bot's own
 	cmd.Stdout, cmd.Stderr = outW, outW
 	cmd.ExtraFiles = []*os.File{lineR, repW}
+	if r.alive != nil {
+		cmd.ExtraFiles = append(cmd.ExtraFiles, r.alive)
+	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} // keys pressed in the bot's terminal are not for it
 	err := ErrLease
 	if now() < until {

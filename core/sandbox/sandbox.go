@@ -14,6 +14,7 @@ import (
 	"errors"
 	"io"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 )
@@ -61,12 +62,14 @@ var (
 type Config struct {
 	Exe   string        // path of the program that calls Child when its first argument is ChildArg
 	Lease time.Duration // of the replica's heartbeat; 0: 15 s
+	Alive *os.File      // inherited by every helper, and not by commands: a lock on it lasts as long as any of them; nil: none. The caller closes it
 	Log   *slog.Logger  // nil: nothing is logged
 }
 
 // Runner starts commands on this replica, and passes the replica's heartbeat on to them. It is safe for concurrent use.
 type Runner struct {
 	exe    string
+	alive  *os.File
 	lease  time.Duration
 	margin time.Duration
 	grace  time.Duration
@@ -89,7 +92,7 @@ func New(c Config) *Runner {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	margin := min(c.Lease/5, 3*time.Second)
-	r := &Runner{exe: c.Exe, lease: c.Lease, margin: margin, grace: min(margin/3, Grace), log: c.Log, live: map[*lifeline]bool{}}
+	r := &Runner{exe: c.Exe, alive: c.Alive, lease: c.Lease, margin: margin, grace: min(margin/3, Grace), log: c.Log, live: map[*lifeline]bool{}}
 	r.until = now() + int64(c.Lease-margin)
 	return r
 }

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	mathrand "math/rand/v2"
+	"os"
 	"sync"
 	"time"
 
@@ -72,7 +73,9 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	}
 	keepCtx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	s.cancel = stop
-	if _, holds := s.role.(*holder); !holds {
+	if h, holds := s.role.(*holder); holds {
+		h.owner = true // before anybody can use it
+	} else {
 		s.all.Go(func() { s.keep(keepCtx, s.role) })
 	}
 	return s, nil
@@ -164,6 +167,18 @@ func (s *Store) keep(ctx context.Context, r role) {
 		}
 		r = next
 	}
+}
+
+// Alive is for the children of the process to inherit: a file whose lock keeps others from holding the state as long as one of them lives. Opening the
+// state ends the leases of the process that held it, so its children must have ended before. Nil when another process held the state when this one
+// opened it: then the leases of this one end by themselves only, even after it has taken the state over. The store closes it.
+func (s *Store) Alive() *os.File {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if h, holds := s.role.(*holder); holds && h.owner {
+		return h.engine.Alive()
+	}
+	return nil
 }
 
 // change sets the role, unless the store was closed.

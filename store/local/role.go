@@ -26,6 +26,7 @@ type role interface {
 // holder is the role of the process that has the lock.
 type holder struct {
 	engine *engine.Engine
+	owner  bool    // from the beginning, so that its children hold the engine's Alive
 	server *server // nil when nobody else is served
 }
 
@@ -34,7 +35,7 @@ func (h *holder) get(ctx context.Context, keys []store.Key) (store.Snapshot, err
 }
 
 func (h *holder) commit(ctx context.Context, b store.Batch) (store.Result, error) {
-	return h.engine.Commit(ctx, b, true)
+	return h.engine.Commit(ctx, b, h.owner)
 }
 
 func (h *holder) scan(ctx context.Context, index store.Index, r store.Range) (store.Page, error) {

@@ -35,6 +35,7 @@ type Engine struct {
 	path   string
 	db     *bbolt.DB
 	file   *os.File // bbolt's own; only to let go of the lock when bbolt can no longer be closed
+	alive  *os.File // see Alive
 	clock  *clock
 	ring   func([]store.Notify)
 	logger *slog.Logger
@@ -71,7 +72,12 @@ func (e *Engine) Close() error {
 	return err
 }
 
+// Alive is a file that is locked until the owner has closed or ended, and every process has that inherited the descriptor: nobody can open the state
+// before, and so end the owner's leases. The engine closes it.
+func (e *Engine) Alive() *os.File { return e.alive }
+
 func (e *Engine) closeFile() error {
+	_ = e.alive.Close()         // first: who finds the state unlocked finds this unlocked too
 	if e.broken.Load() != nil { // a panic may have left bbolt's locks taken
 		return e.file.Close()
 	}

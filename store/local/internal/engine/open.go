@@ -29,8 +29,14 @@ func (e *Engine) open(c Config) error {
 		NoGrowSync:   c.NoSync,
 		NoStatistics: true,
 		OpenFile: func(path string, flag int, mode os.FileMode) (_ *os.File, err error) {
-			e.file, err = openLocked(path, flag, mode)
-			return e.file, err
+			if e.file, err = openLocked(path, flag, mode); err != nil {
+				return nil, err
+			}
+			if e.alive, err = openAlive(path); err != nil {
+				_ = e.file.Close()
+				return nil, err
+			}
+			return e.file, nil
 		},
 	}
 	err := e.guard(func() (err error) {
@@ -44,6 +50,9 @@ func (e *Engine) open(c Config) error {
 		_ = e.closeFile()
 	} else if e.file != nil {
 		_ = e.file.Close() // after a panic bbolt has not
+		if e.alive != nil {
+			_ = e.alive.Close()
+		}
 	}
 	if errors.Is(err, bolterrors.ErrInvalid) || errors.Is(err, bolterrors.ErrChecksum) || errors.Is(err, bolterrors.ErrVersionMismatch) {
 		err = damaged(err)
@@ -68,6 +77,22 @@ func openLocked(path string, flag int, mode os.FileMode) (*os.File, error) {
 		return nil, err
 	}
 	return f, nil
+}
+
+// openAlive opens and locks the file that is locked as long as the owner, or a child of it that inherited the descriptor, is alive.
+func openAlive(path string) (*os.File, error) {
+	f, err := os.OpenFile(path+".alive", os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err == nil {
+		return f, nil
+	}
+	_ = f.Close()
+	if errors.Is(err, syscall.EWOULDBLOCK) {
+		err = ErrLocked
+	}
+	return nil, err
 }
 
 // checkShape refuses what is no bbolt file, and one that is shorter than its own meta page says: reading behind the end would be a fault.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -26,6 +27,27 @@ func TestOneEngineAtATime(t *testing.T) {
 	if err := first.Close(); err != nil {
 		t.Fatal(err)
 	}
+	open(t, c)
+}
+
+// A child that inherited Alive may still do something in the name of the owner, so the owner's leases stand as long as it lives.
+func TestB050AChildKeepsTheLeasesOfADeadOwner(t *testing.T) {
+	c := config(newPath(t))
+	e := open(t, c)
+	child := exec.Command("sleep", "60")
+	child.ExtraFiles = []*os.File{e.Alive()}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = child.Process.Kill() })
+	if err := e.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(c); !errors.Is(err, ErrLocked) {
+		t.Fatalf("open while a child lives: %v", err)
+	}
+	_ = child.Process.Kill()
+	_ = child.Wait()
 	open(t, c)
 }
 
