@@ -49,6 +49,11 @@ fuzz: need ## compare the judge with bash on many more scripts, and fuzz what pa
 kills: need ## kill real processes at 300 random points on each store
 	PARAGENTS_KILLS=300 $(GO) test -count=1 -timeout 60m -v ./cmd/paragents/killtest
 
+.PHONY: chaos
+chaos: need ## break processes, Redis and the network under 2,000 prompts, on each kind of Redis
+	@mkdir -p bin && $(GO) test -c -tags chaos -o bin/chaos.test ./cmd/paragents/killtest
+	@cd cmd/paragents/killtest && PARAGENTS_CHAOS=$${PARAGENTS_CHAOS:-2000} ../../../bin/chaos.test -test.run Chaos -test.v -test.timeout 60m
+
 .PHONY: outside
 outside: need ## check our client against a model server that somebody else wrote
 	$(GO) test -count=1 -tags outside -run Aimock ./core/llm/openai

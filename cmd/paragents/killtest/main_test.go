@@ -1,7 +1,8 @@
 // Package killtest kills the real program at random moments, while people keep it busy, and reads afterwards what became of everything that was
 // asked for. Nothing in it knows how the program is built: it has the binary, a model, a platform, and the store to look at when all is over.
 //
-// A short version runs with the other tests. PARAGENTS_KILLS is how many kills there are on each store, PARAGENTS_SEED repeats the random choices of
+// A short version runs with the other tests. PARAGENTS_KILLS is how many kills there are on each store, PARAGENTS_CHAOS how many prompts there are
+// while Redis and the network break too, PARAGENTS_SEED repeats the random choices of
 // a run (not its timing).
 package killtest
 

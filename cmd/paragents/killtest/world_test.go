@@ -36,15 +36,22 @@ type world struct {
 	faults   []fault
 }
 
-// onFile and onRedis say where the state of a world is.
-func onFile(t *testing.T, dir string) (string, func(context.Context) (store.Store, error)) {
-	path := filepath.Join(dir, "state", "state.db")
-	return "file:" + path, func(ctx context.Context) (store.Store, error) { return local.Open(ctx, local.Config{Path: path}) }
+// storage is where the state of a world is.
+type storage struct {
+	url         string
+	minReplicas int
+	open        func(ctx context.Context) (store.Store, error)
 }
 
-func onRedis(t *testing.T, _ string) (string, func(context.Context) (store.Store, error)) {
-	url := redistest.Start(t).URL()
-	return url, func(ctx context.Context) (store.Store, error) { return redis.Open(ctx, redis.Config{URL: url}) }
+func onFile(_ *testing.T, dir string) storage {
+	path := filepath.Join(dir, "state", "state.db")
+	return storage{url: "file:" + path, open: func(ctx context.Context) (store.Store, error) { return local.Open(ctx, local.Config{Path: path}) }}
+}
+
+func onRedis(t *testing.T, _ string) storage { return inRedis(redistest.Start(t).URL()) }
+
+func inRedis(url string) storage {
+	return storage{url: url, open: func(ctx context.Context) (store.Store, error) { return redis.Open(ctx, redis.Config{URL: url}) }}
 }
 
 // scripts are the commands with side effects. One line in the file effects is one effect; ticks/TOKEN grows by a line every 100 ms.
@@ -55,14 +62,14 @@ var scripts = map[string]string{
 	"tick.sh":   `trap "" TERM; i=0; while [ $i -lt 100 ]; do printf '%s\n' $i >> "ticks$1"; sleep 0.1; i=$((i+1)); done`,
 }
 
-func newWorld(t *testing.T, people, inFlight int, place func(*testing.T, string) (string, func(context.Context) (store.Store, error))) *world {
+func newWorld(t *testing.T, people, inFlight int, place func(*testing.T, string) storage) *world {
 	w := &world{t: t, seed: uint64(number(t, "PARAGENTS_SEED", int(time.Now().UnixNano()&0xffffff))), dir: t.TempDir()}
 	t.Logf("PARAGENTS_SEED=%d", w.seed)
 	w.platform = telegramtest.New(t)
 	pace := rand.New(rand.NewPCG(w.seed, 1))
 	w.model = llmtest.NewServer(t).Answer(func(_ int, r llmtest.Seen) llmtest.Step { return reply(r.Messages, pace) })
-	var url string
-	url, w.open = place(t, w.dir)
+	where := place(t, w.dir)
+	w.open = where.open
 	work := filepath.Join(w.dir, "work")
 	if err := os.Mkdir(work, 0o755); err != nil {
 		t.Fatal(err)
@@ -79,7 +86,7 @@ func newWorld(t *testing.T, people, inFlight int, place func(*testing.T, string)
 		w.people = append(w.people, newPerson(w, i, u))
 	}
 	conf := fmt.Sprintf(`llm: {base_url: %q, api_key: none, model: fake}
-store: {url: %q}
+store: {url: %q, min_replicas: %d}
 workspaces: [{name: default, path: %q, rules: {allow: ["Bash(./append.sh:*)", "Bash(./slow.sh:*)", "Bash(./tick.sh:*)"]}}]
 telegram: {bot_token: %q, api_url: %q}
 access: {operators: [%s]}
@@ -87,7 +94,7 @@ limits: {max_in_flight: %d, max_commands: 16}
 lease: %s
 shutdown_grace: 5s
 listen: ""
-`, w.model.URL, url, work, telegramtest.Token, w.platform.URL(), strings.Join(operators, ", "), inFlight, lease)
+`, w.model.URL, where.url, where.minReplicas, work, telegramtest.Token, w.platform.URL(), strings.Join(operators, ", "), inFlight, lease)
 	if err := os.WriteFile(filepath.Join(w.dir, "paragents.yaml"), []byte(conf), 0o600); err != nil {
 		t.Fatal(err)
 	}
