@@ -5,6 +5,7 @@
 package bot
 
 import (
+	"context"
 	"log/slog"
 	"strconv"
 	"strings"
@@ -200,17 +201,15 @@ func New(cfg Config) (*Screen, *Desk) {
 
 // Courier makes the courier whose letters the screen renders.
 func (s *Screen) Courier() *delivery.Courier {
-	return delivery.New(delivery.Config{Store: s.cfg.Store, Render: s.Render, Adapter: s.cfg.adapter, Logger: s.cfg.Logger})
+	return delivery.New(delivery.Config{Store: s.cfg.Store, Render: s.Render, Adapter: s.cfg.adapter, GivenUp: s.givenUp, Logger: s.cfg.Logger})
+}
+
+// givenUp follows a letter that its place does not take: whoever should have answered it cannot.
+func (s *Screen) givenUp(ctx context.Context, l core.Letter, why string) error {
+	if !l.Event.Asks() || s.s == nil {
+		return nil
+	}
+	return s.s.Unreachable(ctx, l.PromptID, why)
 }
 
 var _ scheduler.Courier = (*delivery.Courier)(nil)
-
-// reply is an answer that belongs to no session: sent once, directly.
-type reply struct {
-	adapter  core.Adapter
-	messages []core.Message
-	done     chan<- struct{} // closed when everything before it was sent; for Flush
-}
-
-// maxReplies bounds the answers that wait to be sent; whoever adds one more waits.
-const maxReplies = 256

@@ -24,55 +24,8 @@ type Desk struct {
 	entries map[string]entry
 }
 
-// Serve gives the desk its scheduler.
-func (d *Desk) Serve(s *scheduler.Scheduler) { d.s = s }
-
-// Run sends the answers that belong to no session, in order, until the context ends.
-func (d *Desk) Run(ctx context.Context) error {
-	for {
-		select {
-		case <-ctx.Done():
-			return nil
-		case r := <-d.replies:
-			if r.done != nil {
-				close(r.done)
-			}
-			for _, m := range r.messages {
-				if err := send(ctx, r.adapter, m); err != nil {
-					d.cfg.Logger.Warn("cannot answer", "place", m.Place.Key(), "error", err)
-					break
-				}
-			}
-		}
-	}
-}
-
-// Flush waits until the answers that were given so far are sent, at most limit.
-func (d *Desk) Flush(limit time.Duration) {
-	t := time.NewTimer(limit)
-	defer t.Stop()
-	done := make(chan struct{})
-	select {
-	case d.replies <- reply{done: done}:
-	case <-t.C:
-		return
-	}
-	select {
-	case <-done:
-	case <-t.C:
-	}
-}
-
-// send sends a message of no session: once, and plainly if its markup is refused.
-func send(ctx context.Context, a core.Adapter, m core.Message) error {
-	_, err := a.Send(ctx, m)
-	var fault *core.SendError
-	if errors.As(err, &fault) && fault.Fault == core.FaultMarkup {
-		m.Text = ""
-		_, err = a.Send(ctx, m)
-	}
-	return err
-}
+// Serve gives the desk, and the screen's courier, their scheduler.
+func (d *Desk) Serve(s *scheduler.Scheduler) { d.s, d.screen.s = s, s }
 
 // tooOld is the age from which a message is asked about instead of run.
 const tooOld = 15 * time.Minute
@@ -269,10 +222,8 @@ func (d *Desk) accepted(ctx context.Context, v *visit, a scheduler.Accepted) {
 		v.say(saysError, escape(trim(a.Err)))
 	case a.Duplicate:
 	case a.Ahead > 0:
-		if r, ok := v.adapter.(core.Reactor); ok && v.Message != "" {
-			if r.React(ctx, v.Place, v.Message, "queued") == nil {
-				return
-			}
+		if d.react(ctx, v, "queued") {
+			return
 		}
 		v.say(saysQueued, a.Ahead, named(a.Session))
 	case v.bound != "" && v.bound == a.Session.ID && v.Place.Private && v.Place.Thread == "" && !v.caps.Lines:

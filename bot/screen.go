@@ -11,6 +11,7 @@ import (
 
 	"paragents/core"
 	"paragents/core/delivery"
+	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -18,14 +19,16 @@ import (
 // Screen is the way out: it renders letters, and keeps the cards of running prompts up to date.
 type Screen struct {
 	cfg Config
+	s   *scheduler.Scheduler
 	mu  sync.Mutex
 	// running are the status cards of prompts that run here, or have just stopped.
 	running map[core.PromptID]*status
 	queue   chan news
+	edited  map[string]time.Time // chats in which a status card was shown or changed lately
 }
 
 func newScreen(cfg Config) *Screen {
-	return &Screen{cfg: cfg, running: map[core.PromptID]*status{}, queue: make(chan news, progressQueue)}
+	return &Screen{cfg: cfg, running: map[core.PromptID]*status{}, queue: make(chan news, progressQueue), edited: map[string]time.Time{}}
 }
 
 // newToken draws what a button carries: 128 random bits.

@@ -3,6 +3,7 @@ package bot
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -11,12 +12,14 @@ import (
 	"paragents/core"
 	"paragents/core/delivery"
 	"paragents/core/state"
+	"paragents/store"
 )
 
 // A status card appears when a prompt calls a tool or takes longer than statusAfter, and is changed at most every EditRate of its chat.
 const (
 	statusAfter   = 1500 * time.Millisecond
 	typingAfter   = 700 * time.Millisecond // nobody needs to be told that something takes less
+	typingLasts   = 4 * time.Second
 	statusLines   = 6
 	progressQueue = 1024
 )
@@ -28,8 +31,8 @@ type status struct {
 	began   time.Time
 	lines   []string
 	typing  time.Time
-	id      string    // of the message, once it was sent
-	sent    time.Time // last send or edit
+	id      string // of the message, once it was sent
+	gone    bool   // there is no such message any more, and none comes again
 	dirty   bool
 	tool    bool // a tool was called
 
@@ -170,66 +173,116 @@ func (s *Screen) refresh(ctx context.Context) {
 			delete(s.running, id)
 		}
 	}
+	for chat, at := range s.edited {
+		if time.Since(at) > remembered {
+			delete(s.edited, chat)
+		}
+	}
 	s.mu.Unlock()
 	for _, st := range due {
 		s.update(ctx, st)
 	}
 }
 
+// update shows what is new about a prompt, if it is time for that. A chat that must rest is left alone, and what was said meanwhile is shown together afterwards.
 func (s *Screen) update(ctx context.Context, st *status) {
-	adapter, ok := s.cfg.adapter(st.letter.Place.Platform)
+	place := st.letter.Place
+	adapter, ok := s.cfg.adapter(place.Platform)
 	if !ok {
 		return
 	}
 	caps := adapter.Capabilities()
 	st.sending.Lock()
 	defer st.sending.Unlock()
-	if t, ok := adapter.(core.Typer); ok && time.Since(st.began) > typingAfter && time.Since(st.typing) > 4*time.Second {
-		st.typing = time.Now()
-		if err := t.Typing(ctx, st.letter.Place); err != nil {
-			s.cfg.Logger.Debug("cannot show typing", "error", err)
-		}
-	}
-	s.mu.Lock()
-	show := (st.tool || time.Since(st.began) > statusAfter) && st.dirty && time.Since(st.sent) >= max(caps.EditRate, time.Second)
-	text := s.head(st.letter, caps, core.Running) + cmp.Or(strings.Join(st.lines, "\n\n"), saysThinking)
-	show = show && !st.over
-	if show {
-		st.dirty, st.sent = false, time.Now()
-	}
-	s.mu.Unlock()
-	if !show || !caps.Edits {
+	typer, types := adapter.(core.Typer)
+	types = types && time.Since(st.began) > typingAfter && time.Since(st.typing) > typingLasts
+	text, shows := s.due(st, caps)
+	if !types && !shows {
 		return
 	}
-	ms := s.cfg.messages(page{text: text}, caps, st.letter.Place)
+	if wait, err := delivery.Resting(ctx, s.cfg.Store, place); err != nil || wait > 0 {
+		return
+	}
+	if types {
+		st.typing = time.Now()
+		if err := typer.Typing(ctx, place); err != nil {
+			s.cfg.Logger.Debug("cannot show typing", "error", err)
+			if s.rests(ctx, place, err) {
+				return
+			}
+		}
+	}
+	if !shows {
+		return
+	}
+	ms := s.cfg.messages(page{text: text}, caps, place)
 	if len(ms) != 1 {
 		return
 	}
+	s.mu.Lock()
+	st.dirty, s.edited[place.Channel] = false, time.Now()
+	s.mu.Unlock()
+	if err := s.show(ctx, adapter, st, ms[0]); err != nil {
+		s.cfg.Logger.Debug("cannot show the status card", "error", err)
+		if s.rests(ctx, place, err) {
+			s.mu.Lock()
+			st.dirty = true
+			s.mu.Unlock()
+		}
+	}
+}
+
+// due is the card of a prompt, and whether it is to be shown now.
+func (s *Screen) due(st *status, caps core.Capabilities) (text string, now bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	text = s.head(st.letter, caps, core.Running) + cmp.Or(strings.Join(st.lines, "\n\n"), saysThinking)
+	now = caps.Edits && st.dirty && !st.over && !st.gone && (st.tool || time.Since(st.began) > statusAfter) &&
+		time.Since(s.edited[st.letter.Place.Channel]) >= max(caps.EditRate, time.Second)
+	return text, now
+}
+
+// rests tells all replicas if an error says that the chat has to rest.
+func (s *Screen) rests(ctx context.Context, p core.Place, failed error) bool {
+	wait, err := delivery.Rest(ctx, s.cfg.Store, p, failed)
+	if err != nil {
+		s.cfg.Logger.Warn("cannot remember how long a chat has to rest", "place", p.Key(), "error", err)
+	}
+	return wait > 0
+}
+
+// show sends the card, or changes the one that is there. One that somebody deleted does not come again, and neither does one that may have been sent.
+func (s *Screen) show(ctx context.Context, adapter core.Adapter, st *status, m core.Message) error {
+	name := statusCard(st.letter.PromptID)
 	if st.id == "" { // the prompt has run before, and waited for an answer, or another replica has died over it
-		c, _, err := state.Get[delivery.Card](ctx, s.cfg.Store, state.CardKey(statusCard(st.letter.PromptID)))
+		c, _, err := state.Get[delivery.Card](ctx, s.cfg.Store, state.CardKey(name))
 		if err != nil {
-			s.cfg.Logger.Debug("cannot look for the status card", "error", err)
-			return
+			return err
 		}
 		st.id = c.Value.ID
 	}
-	if st.id != "" {
-		if err := adapter.Edit(ctx, st.id, ms[0]); err != nil {
-			s.cfg.Logger.Debug("cannot change the status card", "error", err)
-		}
-		return
-	}
-	id, err := adapter.Send(ctx, ms[0])
-	if err != nil {
-		s.cfg.Logger.Debug("cannot send the status card", "error", err)
-		return
-	}
-	st.id = id
 	var b state.Batch
-	delivery.PutCard(&b, statusCard(st.letter.PromptID), st.letter.Place, id)
-	if _, err := b.Commit(ctx, s.cfg.Store); err != nil {
-		s.cfg.Logger.Warn("cannot remember the status card; its end will be a message of its own", "error", err)
+	var fault *core.SendError
+	if st.id != "" {
+		err := adapter.Edit(ctx, st.id, m)
+		if !errors.As(err, &fault) || fault.Fault != core.FaultGone {
+			return err
+		}
+		st.gone = true
+		b.Batch.Delete = []store.Key{state.CardKey(name)}
+	} else {
+		id, err := adapter.Send(ctx, m)
+		if err != nil {
+			st.gone = errors.As(err, &fault) && fault.Fault != core.FaultRate && fault.Fault != core.FaultRetry
+			return err
+		}
+		st.id = id
+		delivery.PutCard(&b, name, st.letter.Place, id)
 	}
+	if _, err := b.Commit(ctx, s.cfg.Store); err != nil {
+		return fmt.Errorf("remember where the card stands: %w", err)
+	}
+	return nil
 }
 
 // settled ends the card of a prompt that stops running, when nothing of it is on the way any more: what follows comes through the lane.

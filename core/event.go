@@ -81,6 +81,19 @@ func (e Event) Progress() bool {
 	return false
 }
 
+// Asks reports whether a prompt waits for people to answer the event.
+func (e Event) Asks() bool {
+	switch e.Type {
+	case EventApproval:
+		return e.State == string(Pending)
+	case EventConflict:
+		return e.State == string(ConflictOpen)
+	case EventQuestion, EventReminder:
+		return true
+	}
+	return false
+}
+
 // Letter is an event in an outbox lane: what to say, where, and to whom it is addressed.
 type Letter struct {
 	Event     Event     `json:"event"`

@@ -107,6 +107,8 @@ type Prompt struct {
 	Steer []string `json:"steer,omitempty"`
 	// Unattended: nobody can be asked; what would be asked is refused, and the prompt ends with the process that wants it.
 	Unattended bool `json:"unattended,omitempty"`
+	// Unreachable is why nobody can be asked at its place: what would be asked is refused.
+	Unreachable string `json:"unreachable,omitempty"`
 	// Guess is what the text says that it will write; nil before its first run.
 	Guess *Guess `json:"guess,omitempty"`
 	// Conflict is what a blocked prompt would write although others hold it. WaitsFor are the paths that somebody chose to wait for.

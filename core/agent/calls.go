@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -111,10 +112,10 @@ func (t *turns) settle(ctx context.Context, j judged, a core.Approval) (ask bool
 		return false, t.start(ctx, j, "")
 	case t.log.deniedBefore(t.run.Prompt.ID, j.digest):
 		return false, t.answer(ctx, j.call, core.EndDenied, tellsBefore, j.digest)
-	case t.run.Prompt.Unattended || t.run.Prompt.Place.IsZero():
+	case t.run.Prompt.Unattended || t.run.Prompt.Place.IsZero() || t.run.Prompt.Unreachable != "":
 		t.refused(ctx, j, j.reason)
 		t.run.Emit(core.Event{Type: core.EventApproval, ID: j.call.ID, Tool: j.spec.Name, Input: j.action.Input, Show: j.plan.Show, Rule: j.reason, State: "refused"})
-		return false, t.answer(ctx, j.call, core.EndRefused, fmt.Sprintf(tellsNobody, j.reason), j.digest)
+		return false, t.answer(ctx, j.call, core.EndRefused, fmt.Sprintf(tellsNobody, j.reason, cmp.Or(t.run.Prompt.Unreachable, "it has no place for that")), j.digest)
 	}
 	return true, nil
 }

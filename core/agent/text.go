@@ -21,7 +21,7 @@ const (
 	tellsNotObject  = "the arguments are not a JSON object; nothing ran. Send one JSON object as the schema says"
 	tellsUnknown    = "there is no tool %q; nothing ran. The tools are: %s"
 	tellsRefused    = "refused: %s. Nothing ran. Do not try the same in another way; if it is needed, tell the person what you would do and why"
-	tellsNobody     = "refused: it needs a person's approval (%s), and nobody can be asked here. Nothing ran"
+	tellsNobody     = "refused: it needs a person's approval (%s), and nobody can be asked: %s. Nothing ran"
 	tellsDenied     = "denied by a person%s. Nothing ran. You may try another way"
 	tellsBefore     = "denied by a person before in this request; it is not asked again. Nothing ran. Try another way or finish"
 	tellsUnbound    = "the script %s cannot be read whole, or is no file of at most %d MB, so nobody can say what exactly would run"

@@ -34,6 +34,9 @@ type Config struct {
 	Render func(ctx context.Context, l core.Letter) (Rendered, error)
 	// Adapter is the platform's, or false when this replica does not speak to it.
 	Adapter func(platform string) (core.Adapter, bool)
+	// GivenUp is told of a letter that its place does not take: the place is gone, or the platform refuses the message. why is a sentence for people. An error leaves the
+	// letter for later. May be nil.
+	GivenUp func(ctx context.Context, l core.Letter, why string) error
 	Logger  *slog.Logger
 }
 
@@ -88,6 +91,11 @@ const (
 type errLater struct{ after time.Duration }
 
 func (e errLater) Error() string { return fmt.Sprintf("wait %s", e.after) }
+
+// errGivenUp says that a message will never be taken, in a sentence for people.
+type errGivenUp struct{ why string }
+
+func (e errGivenUp) Error() string { return "given up: " + e.why }
 
 // Drain sends the lane's letters. See scheduler.Courier.
 func (c *Courier) Drain(ctx context.Context, session core.SessionID, fence store.Fence, alive func() bool) (func(*state.Batch), time.Duration, error) {
@@ -224,7 +232,15 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 		m := p.Messages[p.Next]
 		m.Marker = marker(d.session, p.Position, p.Next)
 		id, err := d.send(ctx, adapter, l, &p, &m)
-		if err != nil {
+		var up errGivenUp
+		if errors.As(err, &up) {
+			if err := d.giveUp(ctx, l, up.why); err != nil {
+				return err
+			}
+			if l.Event.Asks() && !m.Replace { // a question that is not whole is none
+				break
+			}
+		} else if err != nil {
 			return err
 		}
 		p.Unclear, p.Tries = false, 0

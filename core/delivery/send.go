@@ -3,6 +3,7 @@ package delivery
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"paragents/core"
 	"paragents/core/state"
@@ -65,7 +66,24 @@ func amend(m *core.Message, err error) bool {
 	return true
 }
 
-// failed decides what becomes of a message that was not sent. nil: it is given up, and the lane goes on.
+// Why a letter was given up, for people.
+const (
+	whyGone    = "the chat or thread is not there any more, or the bot may not write there"
+	whyRefused = "the platform does not take the message"
+)
+
+// giveUp tells whoever wants to know that a letter, or a part of it, will not be seen.
+func (d *drain) giveUp(ctx context.Context, l core.Letter, why string) error {
+	if d.c.cfg.GivenUp == nil {
+		return nil
+	}
+	if err := d.c.cfg.GivenUp(ctx, l, why); err != nil {
+		return fmt.Errorf("give up a letter of session %s: %w", l.Event.Session, err)
+	}
+	return nil
+}
+
+// failed decides what becomes of a message that was not sent: errLater or errGivenUp. nil: it is taken as sent, and the lane goes on.
 func (d *drain) failed(ctx context.Context, l core.Letter, p *progress, m core.Message, err error) error {
 	log := d.c.cfg.Logger.With("session", d.session, "prompt", l.PromptID, "place", m.Place.Key(), "error", err)
 	var fault *core.SendError
@@ -88,7 +106,10 @@ func (d *drain) failed(ctx context.Context, l core.Letter, p *progress, m core.M
 		return d.wait(ctx, p)
 	case core.FaultGone, core.FaultRefused, core.FaultMarkup:
 		log.Error("the platform will not take the message; leaving it out")
-		return nil
+		if fault.Fault == core.FaultGone {
+			return errGivenUp{whyGone}
+		}
+		return errGivenUp{whyRefused}
 	}
 	log.Warn("cannot send; trying again")
 	return d.wait(ctx, p)
