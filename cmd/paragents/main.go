@@ -43,6 +43,7 @@ type cli struct {
 	Replicas  replicasCmd  `cmd:"" help:"Show the running processes."`
 	Trace     traceCmd     `cmd:"" help:"Show everything about a session, prompt or approval, as JSON lines."`
 	Policy    policyCmd    `cmd:"" help:"Ask what the rules say about a call, or test them against a table."`
+	Preflight preflightCmd `cmd:"" help:"Say what a prompt would write."`
 	Pair      pairCmd      `cmd:"" help:"Let the person with a pairing code in."`
 	Conf      confCmd      `cmd:"" name:"config" help:"Check, show or describe the configuration."`
 	Doctor    doctorCmd    `cmd:"" help:"Check everything that Paragents needs."`

@@ -152,8 +152,12 @@ func (t *turns) askAll(ctx context.Context, p *policy.Policy, first judged, rest
 func (t *turns) start(ctx context.Context, j judged, approval core.ApprovalID) error {
 	if !j.spec.ReadOnly || approval != "" {
 		intent := core.Record{Kind: core.RecordIntent, Prompt: t.run.Prompt.ID, Time: t.run.Now(), Call: j.call.ID, Tool: j.spec.Name, Show: j.plan.Line,
-			Digest: j.digest, Approval: approval, Claims: j.plan.Writes}
+			Digest: j.digest, Approval: approval, Claims: t.claims(j)}
 		if err := t.run.Begin(ctx, intent, approval, j.rule); err != nil {
+			var hit *scheduler.Collision
+			if errors.As(err, &hit) {
+				return err
+			}
 			if errors.Is(err, core.ErrRefused) {
 				return t.answer(ctx, j.call, core.EndRefused, err.Error(), j.digest)
 			}

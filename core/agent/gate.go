@@ -31,6 +31,7 @@ type judged struct {
 	reason   string
 	rule     string
 	writes   []string
+	commands map[string]policy.Verdict // of the shell commands that it runs
 	hosts    []string
 	offers   []string
 	confirm  bool
@@ -110,6 +111,12 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 	for _, check := range checks {
 		v := p.Judge(policy.Call{Tool: check.Tool, Input: check.Input, Dir: plan.Dir}, t.world)
 		j.writes = append(j.writes, v.Writes...)
+		if check.Tool == "Bash" {
+			if j.commands == nil {
+				j.commands = map[string]policy.Verdict{}
+			}
+			j.commands[check.Input] = v
+		}
 		j.hosts = append(j.hosts, v.URLs...)
 		j.confirm = j.confirm || v.Confirm
 		unbound := ""

@@ -147,7 +147,11 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	if commands == 0 {
 		commands = 2 * runtime.NumCPU()
 	}
-	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Log: log})
+	var alive *os.File
+	if l, ok := st.(*local.Store); ok {
+		alive = l.Alive()
+	}
+	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Alive: alive, Log: log})
 	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
 		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected(cfg, path), Sandbox: runner, Fetch: fetcher(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt)}, Logger: log})
@@ -163,7 +167,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	}
 	sc := scheduler.Config{Store: st, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
 		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, Expire: cfg.Approvals.Expire, Serves: serves(spaces), Reaches: o.Reaches,
-		Beat: runner.Beat, Lost: runner.KillAll, Host: host, Version: s.Version, Logger: log}
+		Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Host: host, Version: s.Version, Logger: log}
 	if sc.Courier == nil {
 		sc.Courier, sc.Progress = screen.Courier(), screen.Progress
 	}
