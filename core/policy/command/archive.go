@@ -46,7 +46,7 @@ func (c *call) tar() {
 		}
 		for _, w := range rest {
 			if w.Kind == word.Glob || w.Kind == word.Known || w.Kind == word.Below {
-				c.read(w, files.Tree)
+				c.read(w, c.below())
 			} else {
 				c.read(w, files.One)
 			}

@@ -12,6 +12,7 @@ import (
 type Place interface {
 	IsDir(w word.Word) bool  // leads to a directory
 	IsFile(w word.Word) bool // exists and is no directory
+	IsLink(w word.Word) bool // is a link, or leads through one
 	Inside(w word.Word) bool // is known to lie in the workspace
 }
 
@@ -23,6 +24,7 @@ type call struct {
 	place Place
 	dir   word.Word // working directory from options, if not empty
 	tree  bool      // operands are taken with all that is below them
+	link  bool      // and through links
 }
 
 // Look says what a command does as far as the table tells. words[0] is known.
@@ -69,6 +71,9 @@ func (c *call) look() {
 // use notes what an option does.
 func (c *call) use(u use) {
 	if u.option == nil {
+		if c.args.row.flags["strict"] {
+			c.opaque("the option " + u.name + " is not known")
+		}
 		if !c.args.row.known && u.has {
 			c.mention(u.value)
 		}
@@ -79,6 +84,7 @@ func (c *call) use(u use) {
 	}
 	if u.tree {
 		c.tree = c.tree || !u.has || u.value.Is("recurse")
+		c.link = c.link || u.link
 	}
 	if u.risk && !(u.value.Kind == word.Known && u.option.value == 'd' && c.place.Inside(c.dir)) {
 		c.risk(u.at)
@@ -143,14 +149,22 @@ func (c *call) generic(rest []word.Word) {
 		c.operandEffect(code, w)
 	}
 	if !some && (c.tree || codes[len(codes)-1] == 'R') && codes[len(codes)-1] != '.' {
-		c.effect(Reads, Under(c.dir, word.Lit(".")), files.Tree)
+		c.effect(Reads, Under(c.dir, word.Lit(".")), c.below())
 	}
+}
+
+// below is the extent of operands that are taken with all that is below them.
+func (c *call) below() files.Extent {
+	if c.link {
+		return files.Followed
+	}
+	return files.Tree
 }
 
 func (c *call) operandEffect(code byte, w word.Word) {
 	extent := files.One
 	if c.tree || code == 'R' || code == 'W' {
-		extent = files.Tree
+		extent = c.below()
 	}
 	switch code {
 	case 'r', 'R':

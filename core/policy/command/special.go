@@ -25,6 +25,14 @@ func (c *call) special() bool {
 	case flags["shell"]:
 		c.shell(tool, rest)
 		return true
+	case flags["interp"]:
+		c.interpreter(tool, rest)
+		return true
+	case flags["subs"]:
+		for _, w := range rest {
+			c.mention(w)
+		}
+		return true
 	case !flags["own"]:
 		return false
 	}
@@ -83,8 +91,22 @@ func (c *call) special() bool {
 		c.make()
 	case "npx", "bunx", "pnpx":
 		c.firstOperandRisk("runs a package that is not named")
-	default:
-		c.interpreter(tool, rest)
+	case "jq":
+		c.jq()
+	case "date":
+		for _, i := range c.operands {
+			// anything but a format sets the clock
+			if !strings.HasPrefix(c.words[i].Text, "+") {
+				c.risk(i)
+			}
+		}
+	case "less", "more", "most":
+		c.generic(rest)
+		for _, w := range rest {
+			if strings.HasPrefix(w.Text, "+") {
+				c.opaque("the pager runs a command of its own")
+			}
+		}
 	}
 	return true
 }
@@ -141,14 +163,22 @@ func (c *call) copy(tool string, rest []word.Word) {
 	}
 	tree := c.has("-r", "-a") || tool == "mv" || tool == "ln"
 	extent := files.One
-	if tree {
+	switch {
+	case tree && c.has("-L", "-H"):
+		extent = files.Followed
+	case tree:
 		extent = files.Tree
 	}
 	for _, s := range sources {
 		if tool == "mv" {
 			c.write(s, c.moved(s))
 		}
-		c.read(c.linkSource(tool, s, target, into), extent)
+		source := c.linkSource(tool, s, target, into)
+		c.read(source, extent)
+		if tool == "ln" {
+			// what is written under the new name is written there
+			c.write(source, files.One)
+		}
 	}
 	at := Under(c.dir, target)
 	into = into || len(sources) > 1 || strings.HasSuffix(target.Text, "/") || !c.has("-T") && c.place.IsDir(at) ||
@@ -164,7 +194,9 @@ func (c *call) copy(tool string, rest []word.Word) {
 		if e == files.One && c.moved(s) == files.Tree && (tool == "cp" && tree || tool == "mv") {
 			e = files.Tree
 		}
-		c.Effects = append(c.Effects, Effect{Kind: Writes, Word: to, Extent: e, Links: tool == "ln" || tool == "cp" && tree})
+		from := Under(c.dir, s)
+		keeps := (tool == "mv" || tool == "cp" && (tree || c.has("-P", "-d"))) && (s.Kind != word.Known || c.place.IsLink(from) || c.place.IsDir(from))
+		c.Effects = append(c.Effects, Effect{Kind: Writes, Word: to, Extent: e, Links: tool == "ln" || keeps})
 		c.backup(to, e)
 	}
 	if c.has("--parents") {
@@ -218,6 +250,11 @@ func (c *call) backup(to word.Word, e files.Extent) {
 }
 
 func (c *call) rsync(sources []word.Word, target word.Word) {
+	for _, u := range c.uses {
+		if u.name == "-L" || u.name == "--copy-links" || u.name == "-k" || u.name == "-K" {
+			c.opaque("it goes through links")
+		}
+	}
 	for _, s := range append(sources, target) {
 		if remote(s.Text) || strings.Contains(s.Text, "::") || strings.HasPrefix(s.Text, "rsync:") {
 			c.opaque("it copies from or to another machine")
@@ -249,6 +286,35 @@ func (c *call) remove(rest []word.Word) {
 	}
 	for _, w := range rest {
 		c.Effects = append(c.Effects, Effect{Kind: Writes, Word: Under(c.dir, w), Extent: e, Removes: e == files.Tree})
+	}
+}
+
+// jq takes a filter and files; some of its options take two values.
+func (c *call) jq() {
+	filter := false
+	for i := 1; i < len(c.words); i++ {
+		w := c.words[i]
+		switch {
+		case w.Is("--arg") || w.Is("--argjson"):
+			i += 2
+		case w.Is("--slurpfile") || w.Is("--rawfile"):
+			if i += 2; i < len(c.words) {
+				c.read(c.words[i], files.One)
+			}
+		case w.Is("--indent") || w.Is("-L") || w.Is("--library-path"):
+			i++
+		case w.Is("-f") || w.Is("--from-file"):
+			filter = true
+			i++
+		case w.Option():
+		case !filter:
+			filter = true
+			if w.Kind != word.Known || strings.Contains(w.Text, "import") || strings.Contains(w.Text, "include") {
+				c.risk(i)
+			}
+		default:
+			c.read(w, files.One)
+		}
 	}
 }
 

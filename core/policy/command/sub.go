@@ -103,6 +103,13 @@ func (c *call) docker(sub string, rest []word.Word) {
 // git notes what sub-commands write outside of .git, and what they read.
 func (c *call) git(sub string, rest []word.Word) {
 	switch c.words[c.operands[0]].Text {
+	case "diff":
+		// two paths of which one lies outside are compared as files, without being asked to
+		for _, w := range rest {
+			if strings.HasPrefix(w.Text, "/") || strings.HasPrefix(w.Text, "..") && !strings.HasPrefix(w.Text, "...") || strings.Contains(w.Text, "/../") {
+				c.read(w, files.Tree)
+			}
+		}
 	case "clone":
 		c.gitClone(rest)
 	case "init":

@@ -42,6 +42,7 @@ type option struct {
 	glued bool   // the value stands only within the word
 	risk  bool
 	tree  bool
+	link  bool // operands are taken through links
 	first bool // takes the place of the first operand
 }
 
@@ -87,7 +88,7 @@ func parseTable(text string) (*Table, error) {
 }
 
 func (r *row) addOption(text string) error {
-	end := strings.IndexAny(text, "=:!%^")
+	end := strings.IndexAny(text, "=:!%^>")
 	if end < 0 {
 		end = len(text)
 	}
@@ -108,6 +109,8 @@ func (r *row) addOption(text string) error {
 			o.tree = true
 		case '^':
 			o.first = true
+		case '>':
+			o.tree, o.link = true, true
 		default:
 			return fmt.Errorf("option %s: unknown mark %q", text, c)
 		}
@@ -149,6 +152,10 @@ func (t *Table) find(name, sub string) *row {
 func (r *row) lookup(name string) []*option {
 	if r.flags["single"] && strings.HasPrefix(name, "--") && r.options[name] == nil {
 		name = name[1:]
+	}
+	if r.name == "go test" {
+		// the flags of the test program are those of go test under longer names
+		name = strings.Replace(name, "-test.", "-", 1)
 	}
 	if o := r.options[name]; o != nil {
 		return []*option{o}

@@ -20,6 +20,9 @@ func (c *call) wrap(tool string, rest []word.Word) {
 			c.opaque("an option of " + tool + " is not known")
 		}
 	}
+	if len(c.Part.Risks) > 0 {
+		c.opaque("an option of " + tool + " changes what it runs")
+	}
 	inner := Inner{Dir: c.dir}
 	switch tool {
 	case "env":
@@ -187,6 +190,9 @@ func (c *call) find() {
 		if words[i].Is("-D") {
 			i++
 		}
+		if words[min(i, len(words)-1)].Is("-L") {
+			c.opaque("find goes through links")
+		}
 		i++
 	}
 	var roots []word.Word
@@ -214,7 +220,7 @@ func (c *call) find() {
 		}
 		switch w.Text {
 		case "-delete":
-			c.below(Writes, roots)
+			c.somewhere(Writes, roots)
 		case "-exec", "-execdir", "-ok", "-okdir":
 			end := i + 1
 			for end < len(words) && !words[end].Is(";") && !(words[end].Is("+") && words[end-1].Is("{}")) {
@@ -242,9 +248,9 @@ func (c *call) find() {
 			"-mindepth", "-links", "-inum", "-printf", "-fstype", "-regextype", "-lname", "-ilname", "-used", "-context":
 			i++
 		case "-print", "-print0", "-ls", "-prune", "-quit", "-empty", "-true", "-false", "-readable", "-writable", "-executable",
-			"-nouser", "-nogroup", "-depth", "-d", "-xdev", "-mount", "-follow", "-daystart", "-noleaf", "-warn", "-nowarn",
+			"-nouser", "-nogroup", "-depth", "-d", "-xdev", "-mount", "-daystart", "-noleaf", "-warn", "-nowarn",
 			"-ignore_readdir_race", "-noignore_readdir_race", "-a", "-and", "-o", "-or", "-not", "!", "(", ")", ",",
-			"-help", "--help", "-version", "--version", "-nogid", "-noleaf ":
+			"-help", "--help", "-version", "--version", "-nogid":
 		default:
 			if strings.HasPrefix(w.Text, "-newer") && len(w.Text) == 8 {
 				i++
@@ -263,8 +269,8 @@ func expression(w word.Word) bool {
 	return strings.HasPrefix(w.Text, "-") && w.Text != "-" || w.Text == "(" || w.Text == "!" || w.Text == ")" || w.Text == ","
 }
 
-// below adds an effect on something below each place that find starts from.
-func (c *call) below(kind EffectKind, roots []word.Word) {
+// somewhere adds an effect on something below each place that find starts from.
+func (c *call) somewhere(kind EffectKind, roots []word.Word) {
 	for _, r := range roots {
 		if r.Kind == word.Known {
 			c.effect(kind, Under(c.dir, word.Word{Kind: word.Below, Text: r.Text}), files.Some)

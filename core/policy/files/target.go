@@ -12,6 +12,7 @@ type Extent int
 const (
 	One      Extent = iota // the path itself
 	Tree                   // the path and all that exists below it
+	Followed               // the same, through links
 	Some                   // something at or below the path
 	New                    // files below the path that may not exist yet
 	Matching               // the files that the path, a glob pattern, matches
@@ -31,7 +32,7 @@ func (t Target) String() string {
 	switch t.Extent {
 	case Anything:
 		return "?"
-	case Tree, Some, New:
+	case Tree, Followed, Some, New:
 		if clean == "/" {
 			return "/**"
 		}
@@ -58,10 +59,12 @@ type Set struct {
 	Target
 	Forms Forms
 	view  *View
-	found []string // existing files that belong to the set, clean
-	sure  []string // of a glob, those of found that are known to be files
-	known bool     // found is complete
-	base  string   // Matching, Trees: the directory that the glob starts from
+	found []string        // existing files that belong to the set, clean
+	sure  []string        // those of found that lie elsewhere and are known to be files
+	away  bool            // links lead out of the set
+	seen  map[string]bool // directories that were followed
+	known bool            // found is complete
+	base  string          // Matching, Trees: the directory that the glob starts from
 }
 
 // NewSet looks up what there is to know about t.
@@ -119,7 +122,7 @@ func (s *Set) matchMany(p Pattern) Answer {
 			reach = Maybe
 		}
 	}
-	if reach == No && !s.linked() {
+	if reach == No && !s.away {
 		return No
 	}
 	for _, f := range s.found {
@@ -135,9 +138,6 @@ func (s *Set) matchMany(p Pattern) Answer {
 	}
 	return No
 }
-
-// linked reports whether a file of the set lies elsewhere.
-func (s *Set) linked() bool { return s.Extent == Matching || s.Extent == Trees }
 
 // Covered reports whether an allow pattern covers the whole set, in every form and with exact case. Patterns may share
 // the work: the set is covered if each form is covered by one of them.
@@ -155,11 +155,9 @@ func (s *Set) Covered(patterns []Pattern) bool {
 			return false
 		}
 	}
-	if s.Extent == Matching || s.Extent == Trees {
-		for _, f := range s.sure {
-			if !anyMatch(s.view, patterns, f) {
-				return false
-			}
+	for _, f := range s.sure {
+		if !anyMatch(s.view, patterns, f) {
+			return false
 		}
 	}
 	return true
@@ -194,7 +192,10 @@ func anyMatch(v *View, patterns []Pattern, clean string) bool {
 func (s *Set) below(real, name string) {
 	kind, _ := s.view.Lstat(real)
 	switch kind {
-	case Missing, File, Link:
+	case Missing, File:
+		return
+	case Link:
+		s.through(real)
 		return
 	}
 	if s.view.walked >= maxWalk {
@@ -210,6 +211,32 @@ func (s *Set) below(real, name string) {
 	for _, n := range names {
 		s.found = append(s.found, path.Join(name, n))
 		s.below(path.Join(real, n), path.Join(name, n))
+	}
+}
+
+// through adds what a link leads to, for those extents that go through links: a file is one that is touched, and for
+// Followed so is all that is below a directory.
+func (s *Set) through(link string) {
+	if s.Extent != Some && s.Extent != New && s.Extent != Followed {
+		return
+	}
+	f := FormsOf(s.view, link)
+	if f.Circle {
+		return
+	}
+	s.found, s.away = append(s.found, f.Paths...), true
+	switch leadsTo(s.view, link) {
+	case File:
+		s.sure = append(s.sure, f.Paths...)
+	case Dir, Unknown:
+		if real := f.Paths[len(f.Paths)-1]; s.Extent == Followed && !s.seen[real] {
+			if s.seen == nil {
+				s.seen = map[string]bool{}
+			}
+			s.seen[real] = true
+			s.sure = append(s.sure, real)
+			s.below(real, real)
+		}
 	}
 }
 
@@ -231,7 +258,7 @@ func globBase(glob string) string {
 // its forms.
 func (s *Set) glob() {
 	names, ok := Expand(s.view, s.Path)
-	s.known = ok
+	s.known, s.away = ok, true
 	for _, n := range names {
 		f := FormsOf(s.view, n)
 		if f.Circle {

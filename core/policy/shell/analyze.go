@@ -28,6 +28,7 @@ type Analysis struct {
 	steps  int // commands that were looked at
 	reread int // bytes that were read in another way than the parser's
 	have   map[listed]bool
+	plain  map[string]bool // paths of targets that are no new links
 }
 
 // URL is a URL that a command fetches; the end of Text may be missing.
@@ -66,7 +67,7 @@ const maxScripts = 20
 // Analyze takes text apart, as bash would run it in dir.
 func Analyze(text, dir string, v *files.View, t *command.Table) *Analysis {
 	w := &walker{
-		view: v, table: t, out: &Analysis{have: map[listed]bool{}},
+		view: v, table: t, out: &Analysis{have: map[listed]bool{}, plain: map[string]bool{}},
 		volatile: map[string]bool{}, changes: map[string]bool{}, seen: map[string]bool{}, said: map[string]bool{},
 	}
 	switch {
@@ -166,6 +167,7 @@ type nowhere struct{}
 
 func (nowhere) IsDir(word.Word) bool  { return false }
 func (nowhere) IsFile(word.Word) bool { return false }
+func (nowhere) IsLink(word.Word) bool { return false }
 func (nowhere) Inside(word.Word) bool { return false }
 
 // readings walks the other ways in which a script outside the subset may be read, and what may be commands in spans of it. Each can only add to what is found.

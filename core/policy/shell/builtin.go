@@ -87,6 +87,17 @@ func (w *walker) builtin(s *state, r run) (outcome, bool) {
 	return same(s), true
 }
 
+// shellOwn reports whether a name is one that changes the shell, so that a function of that name would mislead.
+func shellOwn(name string) bool {
+	switch name {
+	case "cd", "pushd", "popd", "export", "readonly", "local", "declare", "typeset", "unset", "read", "getopts", "let", "set", "eval", ".",
+		"source", "trap", "alias", "shopt", "hash", "enable", "mapfile", "readarray", "command", "builtin", "exec", "test", "[", "printf",
+		"exit", "return", "break", "continue", "shift":
+		return true
+	}
+	return false
+}
+
 // free adds a part that needs no allow rule.
 func (w *walker) free(s *state, r run) {
 	part := w.table.Look(r.words, nowhere{}).Part

@@ -38,6 +38,16 @@ func (a at) IsFile(x word.Word) bool {
 	return false
 }
 
+// IsLink reports whether a word leads through a link from any of them.
+func (a at) IsLink(x word.Word) bool {
+	for _, p := range a.s.absolute(x.Text) {
+		if len(files.FormsOf(a.w.view, p).Paths) > 1 {
+			return true
+		}
+	}
+	return false
+}
+
 // Inside reports whether a word is known to lie in the workspace from all of them.
 func (a at) Inside(x word.Word) bool {
 	paths := a.s.absolute(x.Text)
@@ -131,6 +141,8 @@ func (w *walker) add(e command.Effect, to *[]files.Target, t files.Target) {
 	}
 	if e.Links {
 		w.links = append(w.links, t)
+	} else if t.Extent != files.Anything {
+		w.out.plain[path.Clean(t.Path)] = true
 	}
 	if key := (listed{e.Kind, t}); !w.out.have[key] {
 		w.out.have[key] = true
@@ -164,11 +176,10 @@ func (w *walker) after() {
 	}
 	for _, l := range w.links {
 		root := path.Clean(l.Path)
-		for _, list := range [][]files.Target{w.out.Reads, w.out.Writes} {
-			for _, t := range list {
-				if t.Extent != files.Anything && strings.HasPrefix(path.Clean(t.Path), strings.TrimSuffix(root, "/")+"/") {
-					w.doubt("a path leads through a link that the same command line may have made")
-				}
+		for p := range w.out.plain {
+			if l.Extent != files.Anything && (p == root && l.Extent != files.New || strings.HasPrefix(p, strings.TrimSuffix(root, "/")+"/")) {
+				w.doubt("a path leads through a link that the same command line may have made")
+				break
 			}
 		}
 	}
@@ -179,7 +190,7 @@ func (w *walker) touches(t files.Target, clean string) bool {
 	switch t.Extent {
 	case files.Anything:
 		return true
-	case files.Tree, files.Some, files.New:
+	case files.Tree, files.Followed, files.Some, files.New:
 		for _, f := range files.FormsOf(w.view, t.Path).Paths {
 			if clean == f || strings.HasPrefix(clean, strings.TrimSuffix(f, "/")+"/") {
 				return true

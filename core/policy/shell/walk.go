@@ -218,6 +218,9 @@ func (w *walker) function(s *state, c *syntax.FuncDecl) {
 		w.doubt("this form of function is not analysed")
 		return
 	}
+	if shellOwn(c.Name.Value) {
+		w.doubt("a function takes the name of a command of the shell")
+	}
 	w.stmt(w.anytime(s), c.Body, stdin{given: true})
 	s.funcs[c.Name.Value] = true
 }
