@@ -26,7 +26,9 @@ func testBolt(t *testing.T, mode string) {
 	if mode == "http" {
 		srv.Callback(fmt.Sprintf("http://127.0.0.1:%d/slack/events", start.Port))
 	}
-	ann := func(channel, text string) string { return srv.Say(slacktest.Post{Channel: channel, By: slacktest.Ann, Text: text}) }
+	ann := func(channel, text string) string {
+		return srv.Say(slacktest.Post{Channel: channel, By: slacktest.Ann, Text: text})
+	}
 
 	ann(direct, "hello <there> & you")
 	bolt.want(`{"saw":"message","kind":"im","subtype":"","text":"hello &lt;there&gt; &amp; you","user":"U0ANN00001","files":0,"bot":false,"team":""}`)

@@ -10,7 +10,7 @@ var (
 	entities = strings.NewReplacer("&lt;", "<", "&gt;", ">", "&amp;", "&")
 	escapes  = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 	// special finds what the platform puts between < and >: mentions, channels, links, dates. Content has entities instead.
-	special = regexp.MustCompile(`<([@#!]?)([^<>|]*)(?:\|([^<>]*))?>`)
+	special = regexp.MustCompile(`<([@#!]?)([^<>|\s][^<>|]*)(?:\|([^<>]*))?>`)
 )
 
 // readable makes the platform's form of a text what its author saw, without mentions of the user me. mine: there was one; other: the text begins with

@@ -46,6 +46,9 @@ func (s *Server) Sign(address, kind string, body []byte, at time.Time, header ..
 	req.Header.Set("X-Slack-Request-Timestamp", strconv.FormatInt(at.Unix(), 10))
 	req.Header.Set("X-Slack-Signature", Signature(body, at))
 	for _, h := range header {
+		if h[0] == "" {
+			continue
+		}
 		req.Header.Set(h[0], h[1])
 	}
 	req.Close = true

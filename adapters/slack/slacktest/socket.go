@@ -339,9 +339,10 @@ func (s *Server) acknowledged(c *conn, raw []byte) {
 		d.timer.Stop()
 		delete(s.flying, ack.ID)
 	}
-	for i := range s.delivered {
-		if x := &s.delivered[i]; x.Envelope == ack.ID && !x.Acked {
+	for i := len(s.delivered) - 1; i >= 0; i-- {
+		if x := &s.delivered[i]; x.Envelope == ack.ID {
 			x.Acked, x.Took = true, time.Since(x.sent)
+			break
 		}
 	}
 	s.changed.Broadcast()
