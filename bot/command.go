@@ -39,6 +39,8 @@ func entries() map[string]entry {
 		"pause":       {access.Operator, (*Desk).order},
 		"resume":      {access.Operator, (*Desk).order},
 		"cancel":      {access.Operator, (*Desk).order},
+		"wait":        {access.Operator, (*Desk).settle},
+		"override":    {access.Operator, (*Desk).settle},
 		"retry":       {access.Operator, (*Desk).retry},
 		"stop":        {access.Operator, (*Desk).stop},
 		"run-held":    {access.Operator, (*Desk).release},
@@ -273,9 +275,16 @@ func (d *Desk) order(ctx context.Context, v *visit, c Command) error {
 			v.say(saysResumed, code(string(p.Ref)))
 		}
 	default:
+		was, _, err := d.s.Prompt(ctx, x.prompt)
+		if err != nil {
+			return err
+		}
 		if p, err = d.s.Cancel(ctx, x.prompt, v.Person); err == nil && p.State == core.Running {
 			v.say(saysStopping, code(string(p.Ref)))
+		} else if err == nil && was.Conflict != nil {
+			v.say(saysCancelledIn, code(string(p.Ref)), files(was.Conflict.Paths), owners(was.Conflict.Owners))
 		}
+		return err
 	}
 	return err
 }

@@ -103,6 +103,9 @@ func (d *Desk) status(ctx context.Context, v *visit, c Command) error {
 		if w.Prompt.Reason != "" {
 			fmt.Fprintf(&b, "- %s\n", escape(w.Prompt.Reason))
 		}
+		if g := w.Prompt.Guess; g != nil && len(g.Writes) > 0 && !w.Prompt.State.Ended() {
+			fmt.Fprintf(&b, saysGuess, files(g.Writes), g.Confidence)
+		}
 	}
 	if n := len(w.Session.Queue); n > 1 {
 		fmt.Fprintf(&b, "- %d more queued\n", n-1)

@@ -85,6 +85,8 @@ func fits(command string, w scheduler.View) bool {
 		return unfinished && (w.Prompt.State == core.Paused || w.Prompt.Question != "")
 	case "cancel", "stop", "steer":
 		return unfinished
+	case "wait", "override":
+		return unfinished && w.Prompt.State == core.Blocked
 	case "run-held", "drop-held":
 		return w.Session.Held
 	case "retry":

@@ -100,16 +100,43 @@ const (
 	saysDemo            = " The built-in demo model answers until a real one is connected."
 )
 
+// Conflicts: what two sessions write.
+const (
+	labelWait     = "Wait"
+	labelOverride = "Override"
+	labelCancel   = "Cancel"
+
+	saysConflict      = "**Conflict:** it would write what another session is writing. Nothing runs without your choice.\n\n"
+	saysHolds         = "%s %s, %s"
+	saysCycle         = "\nThey wait for each other: %s. None of them goes on by itself; override or cancel one.\n"
+	saysWaits         = "It waits, and goes on when they are done."
+	saysWaiting       = "It waits for %s, which %s writes, and then goes on."
+	saysConflictTyped = "%swait %s lets it wait until they are done, %soverride %s lets it write all the same, %scancel %s ends it"
+	saysFree          = "%s is free now; it goes on."
+	saysOverridden    = "%s may be written although %s writes it too: overridden by %s."
+	saysOverride      = "It goes on, and may write %s although %s writes it too. They are told."
+	saysConflictOver  = "The conflict about %s with %s is over: cancelled."
+	saysCancelledIn   = "Cancelled %s. It would have written %s, which %s writes."
+	saysTheirs        = "**Look out:** %s let session %s write %s, which this session is writing."
+	saysTheirsRule    = "**Look out:** session %s writes %s, which this session is writing; the workspace's configuration lets it."
+	saysInCycle       = "**Sessions wait for each other:** %s, about %s. None of them goes on by itself; override or cancel one."
+	saysFound         = "**Written by two:** a command wrote %s; the other session is %s. Look at what is there."
+	saysNotOver       = "session %s (%s) holds %s and belongs to %s; they, an approver or an admin can override it, and anybody once it has waited for more than eight hours"
+	saysGuess         = "- will probably write %s (confidence %.1f)\n"
+)
+
 // firstSteps are prompts for somebody who does not know yet what to write.
 var firstSteps = []string{"list files", "write hello to hello.txt"}
 
 // keys press a button where there is a keyboard and a line for the question; the label then reads as in keyLabels.
 var keys = map[string]string{labelApprove: "y", labelSession: "s", labelAlways: "a", labelDeny: "n", labelStore: "y", core.ChoiceContinue: "y", core.ChoiceStop: "n",
-	core.ChoiceAgain: "y", core.ChoiceClose: "n", core.ChoiceTryAgain: "y", labelRetry: "r"}
+	core.ChoiceAgain: "y", core.ChoiceClose: "n", core.ChoiceTryAgain: "y", labelRetry: "r",
+	labelWait: "w", labelOverride: "o", labelCancel: "c"}
 
 var keyLabels = map[string]string{labelApprove: "[y]es once", labelSession: "[s]ession", labelAlways: "[a]lways here", labelDeny: "[n]o", labelStore: "[y]es, store it",
 	core.ChoiceContinue: "[y]es, continue", core.ChoiceStop: "[n]o, stop", core.ChoiceAgain: "[y]es, ask again", core.ChoiceClose: "[n]o, close",
-	core.ChoiceTryAgain: "[y]es, try again", labelRetry: "[r]etry"}
+	core.ChoiceTryAgain: "[y]es, try again", labelRetry: "[r]etry",
+	labelWait: "[w]ait", labelOverride: "[o]verride", labelCancel: "[c]ancel"}
 
 // person is how a person is named in messages: by their id, without the platform.
 func person(p core.Person) string {
