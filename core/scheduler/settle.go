@@ -109,11 +109,6 @@ func (s *Scheduler) conclude(b *state.Batch, sess *state.Doc[core.Session], p *c
 	case out.State == core.Waiting && p.Unreachable != "":
 		out.Error = unasked(out.Question, p.Unreachable)
 		return s.end(b, sess, p, core.Failed, out)
-	case out.State == core.Waiting && p.Unreachable != "" && len(out.Asks) > 0: // noted while it ran: the next run refuses what it asks
-		return p.To(core.Queued, "")
-	case out.State == core.Waiting && p.Unreachable != "":
-		out.Error = unasked(out.Question, p.Unreachable)
-		return s.end(b, sess, p, core.Failed, out)
 	case out.State == core.Waiting:
 		return s.ask(b, sess.Value, p, out)
 	case out.State == core.Blocked && (p.Unattended || p.Unreachable != "") && s.cfg.Conflicts(sess.Value.Workspace) != WaitConflicts:
