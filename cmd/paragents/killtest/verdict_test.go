@@ -183,13 +183,19 @@ var (
 // said checks what people were told: an answer to everything, in order, and a copy only where a process was killed or stopped between.
 func (v *verdict) said() {
 	t := v.w.t
-	at := map[string][]time.Time{}
+	at, marked := map[string][]time.Time{}, map[string]int{}
 	for _, c := range v.w.platform.Calls("sendMessage") {
 		if found := sentAnswer.FindStringSubmatch(c.Params["text"]); found != nil {
 			at[found[1]] = append(at[found[1]], c.At)
+			if strings.HasSuffix(c.Params["text"], "(may be repeated)") {
+				marked[found[1]]++
+			}
 		}
 	}
 	for token, times := range at {
+		if n := len(times) - 1; n > marked[token] {
+			t.Errorf("the answer to %s was sent %d times, and %d copies say so", token, n+1, marked[token])
+		}
 		for i := 1; i < len(times); i++ {
 			v.sum.copies++
 			from, to := times[i-1].Add(-slack), times[i]
