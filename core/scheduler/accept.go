@@ -260,7 +260,7 @@ func (a *acceptance) accept(sub Submission) Accepted {
 		a.remember(sub.Event, Seen{Session: v.ID, Prompt: p.ID})
 	}
 	if ahead == 0 && !v.Held {
-		a.s.ready(&a.batch, v.ID)
+		a.batch.InsertNow(state.Ready, string(v.ID), 0)
 		a.prompts = append(a.prompts, p)
 	}
 	return Accepted{Session: *v, Prompt: p, Ahead: ahead}
@@ -350,17 +350,23 @@ func (a *acceptance) commit(ctx context.Context) ([]candidate, store.Result, err
 			a.batch.Put(key, Binding{Session: b.session}, 0)
 		}
 	}
+	// What this replica can run at once it takes by itself; for the rest it rings.
+	var here []core.Prompt
+	for _, p := range a.prompts {
+		if sess := a.sessions[p.Session].Value; len(here) < a.s.room() && a.s.cfg.Serves(sess.Workspace) && a.s.cfg.Reaches(sess.Place) {
+			here = append(here, p)
+		} else {
+			a.batch.Ring(state.BellReady, string(p.Session))
+		}
+	}
 	res, err := a.batch.Commit(ctx, a.s.store)
 	if err != nil {
 		return nil, res, err
 	}
-	var out []candidate
-	for _, p := range a.prompts {
-		sess := a.sessions[p.Session].Value
-		if a.s.cfg.Serves(sess.Workspace) && a.s.cfg.Reaches(sess.Place) {
-			out = append(out, candidate{fresh: true, session: state.Doc[core.Session]{Value: sess, Version: res.Version},
-				prompt: state.Doc[core.Prompt]{Value: p, Version: res.Version}})
-		}
+	out := make([]candidate, len(here))
+	for i, p := range here {
+		out[i] = candidate{fresh: true, session: state.Doc[core.Session]{Value: a.sessions[p.Session].Value, Version: res.Version},
+			prompt: state.Doc[core.Prompt]{Value: p, Version: res.Version}}
 	}
 	return out, res, nil
 }

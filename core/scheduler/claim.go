@@ -66,8 +66,8 @@ func (s *Scheduler) dispatch(ctx, hard context.Context, holdings *sync.WaitGroup
 func (s *Scheduler) scan(ctx, hard context.Context, holdings *sync.WaitGroup) error {
 	var after *store.Entry
 	for range scanPages {
-		if !s.slots.TryAcquire(1) {
-			return nil // every slot is taken; whoever frees one pokes
+		if !s.acquire(1) {
+			return nil // whoever frees a slot looks again
 		}
 		s.slots.Release(1)
 		page, err := s.store.Scan(ctx, state.Ready, store.Range{After: after, Limit: scanPage, Due: true})
@@ -96,8 +96,20 @@ func (s *Scheduler) scan(ctx, hard context.Context, holdings *sync.WaitGroup) er
 	return nil
 }
 
-// room is how many more sessions this replica can hold.
+// acquire takes slots. When there are none it marks that something was missed, so that whoever frees one looks again.
+func (s *Scheduler) acquire(n int64) bool {
+	if s.slots.TryAcquire(n) {
+		return true
+	}
+	s.missed.Store(true)
+	return s.slots.TryAcquire(n)
+}
+
+// room is how many more sessions this replica can hold: none while it does not run.
 func (s *Scheduler) room() int {
+	if !s.lease.alive(s.ID()) {
+		return 0
+	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.cfg.MaxInFlight - len(s.held)
@@ -107,7 +119,11 @@ func (s *Scheduler) room() int {
 func (s *Scheduler) candidates(ctx context.Context, entries []store.Entry) ([]candidate, error) {
 	keys := make([]store.Key, 0, 2*len(entries))
 	for _, e := range entries {
-		if id := core.SessionID(e.Member); !s.holds(id) {
+		id := core.SessionID(e.Member)
+		if s.holds(id) { // asked again behind the mark, which whoever gives the session back may have missed
+			s.missed.Store(true)
+		}
+		if !s.holds(id) {
 			keys = append(keys, state.SessionKey(id), state.ClaimKey(id))
 		}
 	}
@@ -162,7 +178,7 @@ func (s *Scheduler) start(ctx, hard context.Context, holdings *sync.WaitGroup, c
 	if c.prompt.Value.Takeovers >= 2 {
 		weight = int64(s.cfg.MaxInFlight)
 	}
-	if ctx.Err() != nil || runnable(c.session.Value, c.prompt) && s.frozen(c.session.Value, c.prompt.Value) || !s.slots.TryAcquire(weight) {
+	if ctx.Err() != nil || runnable(c.session.Value, c.prompt) && s.frozen(c.session.Value, c.prompt.Value) || !s.acquire(weight) {
 		return
 	}
 	h := newHolding(hard)
@@ -181,7 +197,9 @@ func (s *Scheduler) start(ctx, hard context.Context, holdings *sync.WaitGroup, c
 			delete(s.held, id)
 			s.mu.Unlock()
 			s.slots.Release(weight)
-			s.poke()
+			if s.missed.Swap(false) {
+				s.poke()
+			}
 		}()
 		s.hold(h, c)
 	})

@@ -376,6 +376,7 @@ func TestSteerIsNeverLost(t *testing.T) {
 		st, mail := schedtest.Open(t), &schedtest.Mail{}
 		r := start(t, st, mail, config{Agent: agent})
 		other := newReplica(t, st, mail, config{})
+		settle(time.Second)
 		p := r.Submit(t, "", "first")
 		behind := r.Submit(t, p.Session.ID, "behind")
 		settle(500 * time.Millisecond)

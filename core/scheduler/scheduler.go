@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -126,6 +127,8 @@ type Scheduler struct {
 	slots *semaphore.Weighted
 	hints chan candidate
 	wake  chan struct{} // capacity 1: look at ready now
+	// missed: something was ready that could not be held then, for want of a slot or because its session was not given back yet.
+	missed atomic.Bool
 
 	mu   sync.Mutex
 	held map[core.SessionID]*holding
