@@ -59,7 +59,7 @@ func (d decoder) event(raw []byte) ([]core.Inbound, error) {
 			return nil, fmt.Errorf("a %s without a channel", h.Type)
 		}
 		return one(d.message(m)), nil
-	case "member_joined_channel", "member_left_channel", "channel_left", "group_left":
+	case "member_joined_channel", "channel_left", "group_left":
 		var m member
 		if err := json.Unmarshal(raw, &m); err != nil {
 			return nil, err
@@ -180,7 +180,7 @@ func (d decoder) member(m member) (core.Inbound, bool) {
 	if m.Type != "member_joined_channel" {
 		kind, by = core.InLeft, m.Actor
 	}
-	if m.Channel == "" || strings.HasPrefix(m.Type, "member_") && m.User != d.me.User {
+	if m.Channel == "" || kind == core.InJoined && m.User != d.me.User {
 		return core.Inbound{}, false
 	}
 	e := core.Inbound{ID: d.id(m.Channel, string(kind), m.EventTS), Kind: kind, Place: d.place(m.Channel, "", ""), At: at(m.EventTS)}
