@@ -27,6 +27,7 @@ type Rival struct {
 	Session   Ref         `json:"session"`
 	Title     string      `json:"title"`
 	Author    Person      `json:"author"`
+	Place     Place       `json:"place,omitzero"`
 	Paths     []string    `json:"paths"` // its claims that overlap
 	State     PromptState `json:"state"`
 	Reason    string      `json:"reason,omitempty"`

@@ -114,7 +114,7 @@ type Prompt struct {
 	// Conflict is what a blocked prompt would write although others hold it. WaitsFor are the paths that somebody chose to wait for.
 	Conflict *Conflict `json:"conflict,omitempty"`
 	WaitsFor []string  `json:"waits_for,omitempty"`
-	Since    time.Time `json:"since,omitzero"` // when it came into its state, or was given an order
+	Since    time.Time `json:"since,omitzero"` // when it came into its state
 	// Question is what a waiting prompt asks when it is not an approval.
 	Question string   `json:"question,omitempty"`
 	Choices  []string `json:"choices,omitempty"` // that it offers

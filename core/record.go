@@ -56,4 +56,13 @@ type Record struct {
 	Cut      bool              `json:"cut,omitempty"`
 	Seen     map[string]string `json:"seen,omitempty"`    // SHA-256 of files that the model knows
 	Changed  []string          `json:"changed,omitempty"` // paths written
+	Changes  []Change          `json:"changes,omitempty"` // those of Changed of which it is known what they held
+}
+
+// Change is what a call did to one file: the SHA-256 of its content before and after. What it held before lies in the run directory of the prompt, as
+// before/<SHA-256>; "" when there was no file.
+type Change struct {
+	Path   string `json:"path"` // relative to the workspace, without links
+	Before string `json:"before,omitempty"`
+	After  string `json:"after"`
 }

@@ -186,7 +186,7 @@ func (t *turns) exec(ctx context.Context, j judged) core.Record {
 	began := time.Now()
 	res, err := j.plan.Run(ctx)
 	rec := t.result(j.call, core.EndOK, res.Output)
-	rec.Tool, rec.Digest, rec.Cut, rec.Seen, rec.Changed = j.spec.Name, j.digest, res.Cut, res.Seen, res.Changed
+	rec.Tool, rec.Digest, rec.Cut, rec.Seen, rec.Changed, rec.Changes = j.spec.Name, j.digest, res.Cut, res.Seen, res.Changed, res.Changes
 	if err != nil {
 		rec.Ending = core.EndError
 		rec.Text = strings.TrimSpace(res.Output + "\nerror: " + err.Error())

@@ -30,6 +30,8 @@ type Holder struct {
 	Claims    []preflight.Claim `json:"claims,omitempty"`
 	// Over are the claims that a person let it make although another prompt's overlap.
 	Over map[core.PromptID][]preflight.Claim `json:"over,omitempty"`
+	// Until is the end of claims that belong to no prompt, but to a person who writes by a command: zero for a prompt's.
+	Until time.Time `json:"until,omitzero"`
 	// Waits is what kept it from going on when it last tried; empty when nothing did.
 	Waits []preflight.Conflict `json:"waits,omitempty"`
 }
@@ -117,7 +119,7 @@ func (b *Book) holder(id core.PromptID, who Holder) Holder {
 	}
 	h, ok := b.Holders[id]
 	if !ok {
-		h.Since = who.Since
+		h.Since, h.Until = who.Since, who.Until
 	}
 	h.Session, h.Ref, h.PromptRef, h.Title, h.Author = who.Session, who.Ref, who.PromptRef, who.Title, who.Author
 	return h

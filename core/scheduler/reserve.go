@@ -89,7 +89,7 @@ func (s *Scheduler) conflicts(ctx context.Context, l *ledger, id core.PromptID, 
 	var ended []core.PromptID
 	for i, d := range docs {
 		l.prompts[look[i]] = d.Value
-		if !d.Exists() || d.Value.State.Ended() {
+		if (!d.Exists() || d.Value.State.Ended()) && !s.clock.Now().Before(l.book.Holders[look[i]].Until) {
 			ended = append(ended, look[i])
 		}
 	}

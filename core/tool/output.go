@@ -2,6 +2,7 @@ package tool
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -71,6 +72,29 @@ func fromEnd(raw []byte, limit int) (string, int) {
 		at -= n
 	}
 	return Clean(raw[at:]), len(raw) - at
+}
+
+// KeepBefore keeps what a file holds before it is written: in the run directory, as before/<sum>, once. sum is the SHA-256 of the content in hex.
+func KeepBefore(env *Env, sum string, content []byte) error {
+	dir, err := filepath.Rel(env.Dir, filepath.Join(env.RunDir, "before"))
+	if err != nil {
+		return fmt.Errorf("keep content before: %w", err)
+	}
+	if err := env.Root.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("keep content before: %w", err)
+	}
+	path := filepath.Join(dir, sum)
+	if info, err := env.Root.Lstat(path); err == nil && info.Size() == int64(len(content)) {
+		return nil
+	}
+	temp := path + "." + strings.ToLower(rand.Text()[:8])
+	if err := env.Root.WriteFile(temp, content, 0o600); err != nil {
+		return fmt.Errorf("keep content before: %w", err)
+	}
+	if err := env.Root.Rename(temp, path); err != nil {
+		return fmt.Errorf("keep content before: %w", errors.Join(err, env.Root.Remove(temp)))
+	}
+	return nil
 }
 
 // Keep creates a file for a whole output in the run directory, which it makes when needed; name is its beginning. It returns the file,

@@ -11,6 +11,7 @@ import (
 	"os"
 	"time"
 
+	"paragents/core"
 	"paragents/core/sandbox"
 )
 
@@ -50,6 +51,8 @@ type Result struct {
 	Seen map[string]string
 	// Changed are the paths that were written, relative to the workspace.
 	Changed []string
+	// Changes are those of them whose content before the call was kept (KeepBefore), so that it can be shown and put back.
+	Changes []core.Change
 }
 
 // OutputLimit is the most that a result brings into the context, in bytes.

@@ -17,6 +17,7 @@ import (
 
 	"github.com/aymanbagabas/go-udiff"
 
+	"paragents/core"
 	"paragents/core/tool"
 )
 
@@ -132,10 +133,16 @@ func (c *change) plan(env *tool.Env) (tool.Plan, error) {
 			if err := c.place.again(env); err != nil {
 				return tool.Result{}, err
 			}
+			if c.exists {
+				if err := tool.KeepBefore(env, c.sum, c.before); err != nil {
+					return tool.Result{}, err
+				}
+			}
 			if err := c.apply(env.Root); err != nil {
 				return tool.Result{}, explain(c.place.asked, err)
 			}
 			return tool.Result{
+				Changes: []core.Change{{Path: c.place.real, Before: c.sum, After: digest(c.after)}},
 				Output:  fmt.Sprintf("wrote %s (%s)", c.place, size),
 				Seen:    map[string]string{c.place.real: digest(c.after)},
 				Changed: []string{c.place.real},
