@@ -2,7 +2,9 @@ package policy
 
 import (
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -284,13 +286,13 @@ func (t *tally) mcp(input string) {
 // named judges a tool that only its name is judged by.
 func (t *tally) named(tool string) {
 	covered := false
-	for name, rules := range t.policy.rules {
-		for _, r := range rules {
+	for _, name := range slices.Sorted(maps.Keys(t.policy.rules)) {
+		for _, r := range t.policy.rules[name] {
 			if r.list == allowList && name == tool {
 				covered = true
 				t.allowed(r, tool)
 			}
-			if r.list != allowList && strings.EqualFold(name, tool) {
+			if r.list != allowList && word.Fold(name) == word.Fold(tool) {
 				t.speak(r, files.Yes, tool)
 			}
 		}

@@ -213,9 +213,6 @@ func (c *call) shell(tool string, rest []word.Word) {
 		if rest[0].Kind != word.Known {
 			c.opaque("the text of the script is not known")
 		}
-		if len(rest) > 1 {
-			c.Part.Words = append([]word.Word(nil), c.words...)
-		}
 	case text, len(rest) == 0:
 		if c.has("--version", "--help") {
 			return

@@ -20,9 +20,9 @@ func (c *call) subCommand(tool, sub string, rest []word.Word) bool {
 	case "go":
 		c.golang(sub, rest)
 	case "npm", "pnpm", "yarn", "bun":
-		c.npm(rest)
+		c.npm(sub, rest)
 	case "docker", "podman", "nerdctl":
-		c.docker(sub, rest)
+		c.docker()
 	default:
 		c.generic(rest)
 	}
@@ -37,11 +37,7 @@ func (c *call) golang(sub string, rest []word.Word) {
 	case out:
 		c.write(u.value, files.One)
 	}
-	actual := ""
-	if len(c.operands) > 0 {
-		actual = c.words[c.operands[0]].Text
-	}
-	switch actual {
+	switch sub {
 	case "build":
 		if !out {
 			c.goBuild(rest)
@@ -76,8 +72,8 @@ func (c *call) goBuild(rest []word.Word) {
 	}
 }
 
-func (c *call) npm(rest []word.Word) {
-	switch c.words[c.operands[0]].Text {
+func (c *call) npm(sub string, rest []word.Word) {
+	switch sub {
 	case "run", "run-script", "exec", "x", "dlx", "create", "init":
 		if len(rest) > 0 {
 			c.risk(c.operands[1])
@@ -89,20 +85,19 @@ func (c *call) npm(rest []word.Word) {
 	}
 }
 
-func (c *call) docker(sub string, rest []word.Word) {
+// docker notes what is given to a container; what runs inside is not judged.
+func (c *call) docker() {
 	for _, u := range c.uses {
 		switch u.name {
 		case "-v", "--mount", "--device", "--security-opt":
 			c.mention(u.value)
 		}
 	}
-	// what runs inside is not judged
-	_ = rest
 }
 
 // git notes what sub-commands write outside of .git, and what they read.
 func (c *call) git(sub string, rest []word.Word) {
-	switch c.words[c.operands[0]].Text {
+	switch sub {
 	case "diff":
 		// two paths of which one lies outside are compared as files, without being asked to
 		for _, w := range rest {
@@ -137,7 +132,7 @@ func (c *call) git(sub string, rest []word.Word) {
 			c.write(w, e)
 		}
 	case "restore", "checkout":
-		c.gitCheckout(rest)
+		c.gitCheckout(sub, rest)
 	case "clean":
 		if c.has("-n") {
 			return
@@ -155,7 +150,7 @@ func (c *call) git(sub string, rest []word.Word) {
 	case "branch", "tag", "notes", "reflog", "gc", "prune", "replace", "update-ref", "update-index", "fast-export", "sparse-checkout":
 	default:
 		// remote, worktree, submodule, bisect run, difftool and the like may run programs or change the configuration
-		c.gitOther(rest)
+		c.gitOther(sub, rest)
 	}
 }
 
@@ -180,9 +175,8 @@ func (c *call) gitClone(rest []word.Word) {
 	c.Effects = append(c.Effects, Effect{Kind: Writes, Word: Under(c.dir, to), Extent: files.New, Links: true})
 }
 
-func (c *call) gitCheckout(rest []word.Word) {
-	name := c.words[c.operands[0]].Text
-	paths := name == "restore"
+func (c *call) gitCheckout(sub string, rest []word.Word) {
+	paths := sub == "restore"
 	for i, at := range c.operands[1:] {
 		if c.afterDashes(at) {
 			paths = true
@@ -190,7 +184,7 @@ func (c *call) gitCheckout(rest []word.Word) {
 			break
 		}
 	}
-	if name == "restore" && c.has("-S") && !c.has("-W") {
+	if sub == "restore" && c.has("-S") && !c.has("-W") {
 		return
 	}
 	if !paths {
@@ -247,7 +241,7 @@ func (c *call) gitConfig(rest []word.Word) {
 	}
 }
 
-func (c *call) gitOther(rest []word.Word) {
+func (c *call) gitOther(sub string, rest []word.Word) {
 	if len(rest) == 0 {
 		return
 	}
@@ -259,7 +253,7 @@ func (c *call) gitOther(rest []word.Word) {
 			c.Inner = append(c.Inner, Inner{Script: text})
 		}
 	case "add":
-		if c.words[c.operands[0]].Is("worktree") && len(rest) > 1 {
+		if sub == "worktree" && len(rest) > 1 {
 			c.write(rest[1], files.New)
 		}
 	}

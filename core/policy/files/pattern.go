@@ -9,14 +9,13 @@ import (
 
 // Pattern is a compiled path pattern of a rule.
 type Pattern struct {
-	text  string
 	root  byte // 'w' workspace, 'h' home, '/' absolute, '*' everything
 	elems []string
 	fold  []string
 }
 
 // Every returns the pattern of a rule without one: it matches every path.
-func Every() Pattern { return Pattern{text: "*", root: '*'} }
+func Every() Pattern { return Pattern{root: '*'} }
 
 // ParsePattern compiles a pattern: relative to the workspace, to the home after ~/, or absolute. * and ? stay within an
 // element, ** crosses them.
@@ -24,7 +23,7 @@ func ParsePattern(text string) Pattern {
 	if text == "*" || text == "" {
 		return Every()
 	}
-	p := Pattern{text: text, root: 'w'}
+	p := Pattern{root: 'w'}
 	rest := text
 	switch {
 	case strings.HasPrefix(rest, "/"):

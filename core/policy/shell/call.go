@@ -40,7 +40,7 @@ func (w *walker) call(s *state, c *syntax.CallExpr, in stdin) outcome {
 			w.assigned(s, a.Name.Value, v, false)
 			continue
 		}
-		w.special(s, a.Name.Value)
+		w.special(a.Name.Value)
 		env = append(env, command.Env{Name: a.Name.Value, Value: v})
 	}
 	if len(words) == 0 {
@@ -76,7 +76,7 @@ func (w *walker) assignOdd(s *state, a *syntax.Assign) {
 
 // assigned notes that the script sets a variable.
 func (w *walker) assigned(s *state, name string, v word.Word, export bool) {
-	w.special(s, name)
+	w.special(name)
 	s.pwd = s.pwd || name == "PWD"
 	if strings.HasPrefix(v.Text, "~") || strings.Contains(v.Text, ":~") {
 		v = word.Word{Kind: word.Open}
@@ -103,7 +103,7 @@ var inherited = map[string]bool{
 }
 
 // special asks about variables that change what the rest of the script means.
-func (w *walker) special(_ *state, name string) {
+func (w *walker) special(name string) {
 	switch name {
 	case "PATH", "IFS", "BASH_ENV", "ENV", "PS4", "PS0", "PROMPT_COMMAND", "SHELLOPTS", "BASHOPTS", "CDPATH", "GLOBIGNORE",
 		"POSIXLY_CORRECT", "BASH_COMPAT", "EXECIGNORE", "FIGNORE", "HISTFILE", "TIMEFORMAT", "INPUTRC", "MAPFILE",
@@ -241,7 +241,7 @@ func (w *walker) inner(s *state, r run, in command.Inner) {
 	}
 	env := slices.Concat(r.env, in.Env)
 	for _, e := range in.Env {
-		w.special(n, e.Name)
+		w.special(e.Name)
 	}
 	if len(in.Words) > 0 {
 		w.run(n, run{words: in.Words, env: env, in: r.in, program: true, nested: r.nested + 1})

@@ -176,7 +176,7 @@ func (w *walker) forLoop(s *state, c *syntax.ForClause, in stdin) *state {
 	}
 	t := touches(c, false)
 	w.forget(s, t)
-	w.special(s, loop.Name.Value)
+	w.special(loop.Name.Value)
 	if !literal {
 		items = []word.Word{{Kind: word.Open}}
 	}
