@@ -28,14 +28,15 @@ type chat struct {
 // message is one message as people see it now.
 type message struct {
 	core.Message
-	n    int
+	id   string
 	gone [][]core.Button // buttons that it has had
 }
 
 // heard is something that the bot did where people could notice.
 type heard struct {
 	place core.Place
-	what  string // "", " edits 3", " reacts to 3", " tells rob"
+	what  string // "", " edits", " reacts", " tells rob"
+	id    string // of the message
 	loud  bool
 	desk  bool // an answer to what somebody did, and no news of a session
 	lines []string
@@ -156,10 +157,10 @@ func (c connection) Send(_ context.Context, m core.Message) (string, error) {
 		what = " whispers to " + name(m.Only)
 	}
 	list := c.messages[m.Place.Key()]
-	shown := &message{Message: m, n: len(list) + 1, gone: m.Rows}
-	c.messages[m.Place.Key()] = append(list, shown)
-	c.hear(m, what, desk)
-	return strconv.Itoa(shown.n), nil
+	id := fmt.Sprintf("id-%d", len(list)+1)
+	c.messages[m.Place.Key()] = append(list, &message{Message: m, id: id, gone: m.Rows})
+	c.hear(m, what, id, desk)
+	return id, nil
 }
 
 func (c connection) Edit(_ context.Context, id string, m core.Message) error {
@@ -169,9 +170,9 @@ func (c connection) Edit(_ context.Context, id string, m core.Message) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, old := range c.messages[m.Place.Key()] {
-		if strconv.Itoa(old.n) == id {
+		if old.id == id {
 			old.Message = m
-			c.hear(m, " edits "+id, false)
+			c.hear(m, " edits", id, m.Marker == "" && m.Card != "")
 			return nil
 		}
 	}
@@ -208,7 +209,7 @@ func (c connection) Answer(_ context.Context, callback, note string) error {
 	return nil
 }
 
-func (c *chat) hear(m core.Message, what string, desk bool) {
+func (c *chat) hear(m core.Message, what, id string, desk bool) {
 	text := m.Text
 	if text == "" {
 		text = m.Plain
@@ -230,7 +231,7 @@ func (c *chat) hear(m core.Message, what string, desk bool) {
 		}
 		lines = append(lines, strings.Join(labels, " "))
 	}
-	c.heard = append(c.heard, heard{place: m.Place, what: what, loud: !m.Silent && !desk, desk: desk, lines: lines})
+	c.heard = append(c.heard, heard{place: m.Place, what: what, id: id, loud: !m.Silent && !desk, desk: desk, lines: lines})
 }
 
 // placeOf reads a place as scripts write it: a person's own conversation by their name, "#ops" a channel, "#ops/3" a thread in it.

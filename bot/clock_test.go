@@ -34,7 +34,7 @@ func (virtual) wait(_ *world, d time.Duration, _ int) {
 func (virtual) lease() time.Duration { return 15 * time.Second }
 
 // real is the clock on the wall: whatever is waited for is an event.
-type real struct{}
+type real struct{ beat time.Duration }
 
 func (real) settle(w *world, lines int) {
 	w.t.Helper()
@@ -47,7 +47,7 @@ func (real) wait(w *world, _ time.Duration, lines int) {
 	until(w.t, func() bool { return w.chat.waiting() >= lines })
 }
 
-func (real) lease() time.Duration { return 2 * time.Second }
+func (r real) lease() time.Duration { return r.beat }
 
 // limit ends every wait of a test for something that comes soon.
 const limit = 20 * time.Second

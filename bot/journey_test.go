@@ -54,7 +54,11 @@ func TestJourneysOnRedis(t *testing.T) {
 		}
 		defer st.Close()
 		alone := slices.ContainsFunc(steps, func(s step) bool { return s.text == onlyReal })
-		play(t, newWorld(t, real{}, st), path, steps, tail, *update && alone)
+		clock := real{beat: 15 * time.Second}
+		if slices.ContainsFunc(steps, func(s step) bool { return s.text == "crash" }) {
+			clock.beat = 2 * time.Second // somebody has to wait for the end of it
+		}
+		play(t, newWorld(t, clock, st), path, steps, tail, *update && alone)
 	})
 }
 
@@ -86,12 +90,14 @@ type journey struct {
 	names map[string]string // what is random in the bot's lines, to what the script calls it
 	refs  map[string]string // and back
 	count map[string]int
+	ids   map[string]string // of the bot's messages, by place and number
+	nums  map[string]string // and back
 	here  core.Place
 	last  core.Inbound
 }
 
 func play(t *testing.T, w *world, path string, steps []step, tail []string, rewrite bool) {
-	j := &journey{world: w, names: map[string]string{}, refs: map[string]string{}, count: map[string]int{}}
+	j := &journey{world: w, names: map[string]string{}, refs: map[string]string{}, count: map[string]int{}, ids: map[string]string{}, nums: map[string]string{}}
 	defer func() {
 		if w.replica != nil {
 			w.model.hold(false)
@@ -191,7 +197,7 @@ func (j *journey) file(path, what string) error {
 		if err != nil {
 			j.t.Fatal(err)
 		}
-		return "holds " + strings.TrimSuffix(string(raw), "\n")
+		return "holds " + cmp.Or(strings.TrimSuffix(string(raw), "\n"), "nothing")
 	}
 	if want, ok := strings.CutPrefix(what, "begins to hold "); ok {
 		eventually(j.t, path+" "+what, func() bool { return look() == "holds "+want })
@@ -234,8 +240,8 @@ func (j *journey) person(line string) error {
 		e.Addressed, e.ToOther = to[1] == "bot", to[1] != "bot"
 	}
 	if j.chat.caps.Threads && !e.Place.Private && e.Place.Thread == "" {
-		j.count[where]++
-		e.Place.Thread = fmt.Sprint(j.count[where])
+		j.count["threads in "+where]++
+		e.Place.Thread = fmt.Sprint(j.count["threads in "+where])
 	}
 	switch press := pressLine.FindStringSubmatch(text); {
 	case press != nil:
@@ -253,7 +259,7 @@ func (j *journey) person(line string) error {
 	case how == "again":
 		e = j.last
 	case strings.HasPrefix(how, "to "):
-		e.ReplyTo = strings.TrimPrefix(how, "to ")
+		e.ReplyTo = j.ids[placeName(e.Place)+" "+strings.TrimPrefix(how, "to ")]
 	case strings.HasSuffix(how, " ago"):
 		age, err := time.ParseDuration(strings.TrimSuffix(how, " ago"))
 		if err != nil {
@@ -286,7 +292,19 @@ func (j *journey) heard() []string {
 	}
 	slices.SortStableFunc(said, func(a, b heard) int { return strings.Compare(key(a), key(b)) })
 	var out []string
-	for _, h := range said {
+	for i, h := range said {
+		place := placeName(h.place)
+		switch {
+		case h.what == " edits":
+			if next := i + 1; next < len(said) && said[next].what == h.what && said[next].id == h.id && said[next].place == h.place {
+				continue // it has changed again before anybody could look
+			}
+			h.what += " " + j.nums[place+" "+h.id]
+		case h.id != "":
+			j.count[place]++
+			n := fmt.Sprint(j.count[place])
+			j.ids[place+" "+n], j.nums[place+" "+h.id] = h.id, n
+		}
 		for _, line := range h.format(placeName(j.here)) {
 			out = append(out, strings.TrimRight(j.plain(line), " "))
 		}
