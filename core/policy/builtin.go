@@ -12,7 +12,7 @@ const builtIn = "built-in"
 // Built-in rules. An allow rule of the managed layer lifts those that ask; nothing lifts protected.
 var (
 	builtInAsk = []string{
-		"Write(.git/**)", "Write(**/.git/**)", "Write(/dev/**)",
+		"Write(.git/**)", "Write(/dev/**)",
 		"Write(~/.bashrc)", "Write(~/.bash_profile)", "Write(~/.bash_login)", "Write(~/.bash_logout)", "Write(~/.profile)",
 		"Write(~/.zshrc)", "Write(~/.zshenv)", "Write(~/.zprofile)", "Write(~/.zlogin)", "Write(~/.kshrc)",
 		"Write(~/.config/fish/**)", "Write(~/.inputrc)", "Write(~/.gitconfig)", "Write(~/.ssh/**)",
@@ -30,6 +30,10 @@ func (p *Policy) addBuiltIns() []error {
 	p.rules["Write"] = append(p.rules["Write"], &rule{
 		Rule: Rule{Tool: "Write", Pattern: "~/**", path: files.ParsePattern("~/**")}, layer: builtIn, list: askList, lift: true,
 		outside: files.ParsePattern("./**"), not: true,
+	}, &rule{
+		// a repository within the repository
+		Rule: Rule{Tool: "Write", Pattern: "**/.git/**", path: files.ParsePattern("**/.git/**")}, layer: builtIn, list: askList, lift: true,
+		sure: true,
 	})
 	for _, pattern := range protected {
 		p.addProtected(pattern)

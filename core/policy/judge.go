@@ -188,7 +188,7 @@ func (t *tally) path(tool string, set *files.Set, subject string) {
 
 func (t *tally) pathRule(r *rule, set *files.Set) files.Answer {
 	a := set.Match(r.path)
-	if a == files.No || r.not && set.Covered([]files.Pattern{r.outside}) {
+	if a == files.No || r.sure && a == files.Maybe || r.not && set.Covered([]files.Pattern{r.outside}) {
 		return files.No
 	}
 	if t.lifted(r, func(by *rule) bool { return set.Covered([]files.Pattern{by.path}) }) {

@@ -94,6 +94,7 @@ type rule struct {
 	lift    bool          // a built-in that an allow rule of the managed layer lifts
 	outside files.Pattern // a built-in that speaks only about paths that this does not cover
 	not     bool          // outside is set
+	sure    bool          // speaks only on yes
 }
 
 // list is the list of a layer that a rule stands in.

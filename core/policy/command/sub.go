@@ -192,7 +192,7 @@ func (c *call) gitCheckout(sub string, rest []word.Word) {
 		return
 	}
 	for _, w := range rest {
-		c.write(w, files.Tree)
+		c.write(w, files.Tracked)
 	}
 }
 
@@ -208,7 +208,7 @@ func (c *call) afterDashes(at int) bool {
 
 // gitTree notes that any tracked file may change, but those of git itself.
 func (c *call) gitTree(rest []word.Word) {
-	c.effect(Writes, Under(c.dir, word.Word{Kind: word.Below, Text: "."}), files.Some)
+	c.effect(Writes, Under(c.dir, word.Lit(".")), files.Tracked)
 	if len(rest) > 0 && rest[0].Is("run") {
 		c.risk(c.operands[1])
 		c.Inner = append(c.Inner, Inner{Words: rest[1:], Dir: c.dir})

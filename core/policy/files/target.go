@@ -2,6 +2,7 @@ package files
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -15,6 +16,7 @@ const (
 	Followed               // the same, through links
 	Some                   // something at or below the path
 	New                    // files below the path that may not exist yet
+	Tracked                // something below the path that git keeps, so nothing of git itself
 	Matching               // the files that the path, a glob pattern, matches
 	Trees                  // the same, with all that exists below them
 	Anything               // a path that is not known
@@ -32,7 +34,7 @@ func (t Target) String() string {
 	switch t.Extent {
 	case Anything:
 		return "?"
-	case Tree, Followed, Some, New:
+	case Tree, Followed, Some, New, Tracked:
 		if clean == "/" {
 			return "/**"
 		}
@@ -111,6 +113,9 @@ func (s *Set) Match(p Pattern) Answer {
 }
 
 func (s *Set) matchMany(p Pattern) Answer {
+	if s.Extent == Tracked && slices.Contains(p.elems, ".git") {
+		return No
+	}
 	reach := No
 	for _, f := range s.Forms.Paths {
 		whole := p.subtree(s.view, f, true)
@@ -127,7 +132,7 @@ func (s *Set) matchMany(p Pattern) Answer {
 	}
 	for _, f := range s.found {
 		if p.matches(s.view, f, true) {
-			if s.Extent == Some || s.Extent == New {
+			if s.Extent == Some || s.Extent == New || s.Extent == Tracked {
 				return Maybe
 			}
 			return Yes

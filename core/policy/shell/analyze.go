@@ -25,10 +25,11 @@ type Analysis struct {
 	Tokens   []string // words of text that could not be parsed
 	Refused  string   // why the line is denied, whatever the rules say
 
-	steps  int // commands that were looked at
-	reread int // bytes that were read in another way than the parser's
-	have   map[listed]bool
-	plain  map[string]bool // paths of targets that are no new links
+	steps    int // commands that were looked at
+	commands int // of those, programs
+	reread   int // bytes that were read in another way than the parser's
+	have     map[listed]bool
+	plain    map[placed]bool // paths of targets that are no new links
 }
 
 // URL is a URL that a command fetches; the end of Text may be missing.
@@ -43,6 +44,18 @@ type listed struct {
 	target files.Target
 }
 
+// placed is a path that a command touches.
+type placed struct {
+	path    string
+	command int
+}
+
+// newLink is where a command may have made links.
+type newLink struct {
+	files.Target
+	command int
+}
+
 // walker collects an analysis.
 type walker struct {
 	view  *files.View
@@ -54,7 +67,8 @@ type walker struct {
 	roams    bool            // functions change the directory
 	changes  map[string]bool // names that the script sets anywhere
 	moves    bool            // the script changes the directory anywhere
-	links    []files.Target  // where links may have been made that the world does not show
+	links    []newLink       // where links may have been made that the world does not show
+	current  int             // number of the command that is looked at
 	seen     map[string]bool // texts that were read again
 	depth    int             // of scripts within scripts
 	posix    bool            // the script is read as sh reads it: no braces, fewer tildes
@@ -67,7 +81,7 @@ const maxScripts = 20
 // Analyze takes text apart, as bash would run it in dir.
 func Analyze(text, dir string, v *files.View, t *command.Table) *Analysis {
 	w := &walker{
-		view: v, table: t, out: &Analysis{have: map[listed]bool{}, plain: map[string]bool{}},
+		view: v, table: t, out: &Analysis{have: map[listed]bool{}, plain: map[placed]bool{}},
 		volatile: map[string]bool{}, changes: map[string]bool{}, seen: map[string]bool{}, said: map[string]bool{},
 	}
 	switch {

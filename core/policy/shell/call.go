@@ -194,9 +194,12 @@ func (w *walker) look(s *state, r run) {
 	}
 	w.input(l, r)
 	w.out.Parts = append(w.out.Parts, part)
+	w.out.commands++
+	w.current = w.out.commands
 	for _, e := range l.Effects {
 		w.target(s, e)
 	}
+	w.current = 0
 	if l.Script.Text != "" {
 		w.scriptFile(s, part, l.Script)
 	}

@@ -140,9 +140,9 @@ func (w *walker) add(e command.Effect, to *[]files.Target, t files.Target) {
 		w.out.Removes = append(w.out.Removes, t)
 	}
 	if e.Links {
-		w.links = append(w.links, t)
+		w.links = append(w.links, newLink{t, w.current})
 	} else if t.Extent != files.Anything {
-		w.out.plain[path.Clean(t.Path)] = true
+		w.out.plain[placed{path.Clean(t.Path), w.current}] = true
 	}
 	if key := (listed{e.Kind, t}); !w.out.have[key] {
 		w.out.have[key] = true
@@ -177,7 +177,10 @@ func (w *walker) after() {
 	for _, l := range w.links {
 		root := path.Clean(l.Path)
 		for p := range w.out.plain {
-			if l.Extent != files.Anything && (p == root && l.Extent != files.New || strings.HasPrefix(p, strings.TrimSuffix(root, "/")+"/")) {
+			if p.command == l.command || l.Extent == files.Anything {
+				continue
+			}
+			if p.path == root && l.Extent != files.New || strings.HasPrefix(p.path, strings.TrimSuffix(root, "/")+"/") {
 				w.doubt("a path leads through a link that the same command line may have made")
 				break
 			}
@@ -190,7 +193,7 @@ func (w *walker) touches(t files.Target, clean string) bool {
 	switch t.Extent {
 	case files.Anything:
 		return true
-	case files.Tree, files.Followed, files.Some, files.New:
+	case files.Tree, files.Followed, files.Some, files.New, files.Tracked:
 		for _, f := range files.FormsOf(w.view, t.Path).Paths {
 			if clean == f || strings.HasPrefix(clean, strings.TrimSuffix(f, "/")+"/") {
 				return true
