@@ -51,6 +51,7 @@ func TestForms(t *testing.T) {
 	for text, want := range map[string]string{
 		"/ws/a.txt": "/ws/a.txt", "/ws/l/b.txt": "/ws/l/b.txt /ws/sub/b.txt", "/ws/out/shadow": "/ws/out/shadow /etc/shadow", "/ws/l/../a.txt": "/ws/a.txt",
 		"/ws/out/../home": "/ws/home /home", "/ws/up/ws/./a.txt": "/ws/up/ws/a.txt /ws/a.txt", "/ws/sub/far": "/ws/sub/far /ws/a.txt", "/../..": "/",
+		"/ws/l/far": "/ws/l/far /ws/a.txt /ws/sub/far",
 	} {
 		if got := strings.Join(files.FormsOf(v, text).Paths, " "); got != want {
 			t.Errorf("%s: got %s, want %s", text, got, want)

@@ -16,7 +16,8 @@ type Forms struct {
 }
 
 // FormsOf returns the forms of an absolute path that need not be clean: the cleaned text, the same with links resolved,
-// and the path as the kernel walks it, where .. is the parent of what a link leads to.
+// and the path as the kernel walks it, where .. is the parent of what a link leads to; the last two also without
+// following their last element.
 func FormsOf(v *View, text string) Forms {
 	clean := path.Clean(text)
 	f := Forms{Paths: []string{clean}, Magic: magic(clean)}
@@ -28,6 +29,15 @@ func FormsOf(v *View, text string) Forms {
 		}
 		f.Magic = f.Magic || magic(walked)
 		f.add(walked)
+		// what removes or replaces a link touches the link itself, wherever its directory lies
+		bare := strings.TrimRight(start, "/")
+		at := strings.LastIndexByte(bare, '/')
+		if at < 0 || bare[at:] == "/.." || bare[at:] == "/." {
+			continue
+		}
+		if dir, ok := walk(v, bare[:at]); ok {
+			f.add(path.Join(dir, bare[at+1:]))
+		}
 	}
 	return f
 }

@@ -234,7 +234,7 @@ func (s *Set) through(link string) {
 	case File:
 		s.sure = append(s.sure, f.Paths...)
 	case Dir, Unknown:
-		if real := f.Paths[len(f.Paths)-1]; s.Extent == Followed && !s.seen[real] {
+		if real, ok := walk(s.view, link); ok && s.Extent == Followed && !s.seen[real] {
 			if s.seen == nil {
 				s.seen = map[string]bool{}
 			}
