@@ -35,6 +35,7 @@ const (
 	callWait   = 20 * time.Second // for a call
 	uploadWait = 2 * time.Minute
 	acceptWait = 10 * time.Second // for making an event durable
+	ackWait    = 2 * time.Second  // for a socket to take an acknowledgement
 	nameWait   = 300 * time.Millisecond
 )
 

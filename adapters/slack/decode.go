@@ -127,13 +127,19 @@ func (d decoder) written(m message) (core.Inbound, bool) {
 	}
 	e := d.about(m)
 	e.Kind = core.InMessage
-	for _, f := range m.Files {
-		if f.Mode == "tombstone" || f.Mode == "hidden_by_limit" || f.ID == "" {
-			continue
-		}
-		e.Files = append(e.Files, core.Attachment{ID: f.ID, Name: cmp.Or(f.Name, f.Title, "file"), Type: f.Type, Size: f.Size})
-	}
+	e.Files = attachments(m.Files)
 	return e, true
+}
+
+// attachments lists the files that can be fetched.
+func attachments(files []file) []core.Attachment {
+	var out []core.Attachment
+	for _, f := range files {
+		if f.ID != "" && f.Mode != "tombstone" && f.Mode != "hidden_by_limit" {
+			out = append(out, core.Attachment{ID: f.ID, Name: cmp.Or(f.Name, f.Title, "file"), Type: f.Type, Size: f.Size})
+		}
+	}
+	return out
 }
 
 func (d decoder) edit(m message) core.Inbound {
@@ -201,14 +207,11 @@ func (d decoder) interaction(p interaction) []core.Inbound {
 	switch {
 	case channel == "" || p.User.ID == "":
 		return nil
-	case p.Type == "message_action" && p.Message != nil:
+	case p.Type == "message_action" && p.Message != nil && p.Message.TS != "":
 		m := *p.Message
 		m.Channel = channel
-		asked, ok := d.written(m)
-		if !ok {
-			return nil
-		}
-		e.Kind, e.Place, e.Message, e.Files = core.InMessage, asked.Place, m.TS, asked.Files
+		asked := d.about(m)
+		e.Kind, e.Place, e.Message, e.Files = core.InMessage, asked.Place, m.TS, attachments(m.Files)
 		e.Text, e.Quote, e.ReplyTo = asked.Text, asked.Text, m.TS
 		e.ID, e.At = d.id(channel, m.TS, "shortcut", cmp.Or(p.ActionTS, p.Trigger)), at(p.ActionTS)
 		return []core.Inbound{e}

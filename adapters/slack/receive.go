@@ -28,8 +28,8 @@ type intake struct {
 }
 
 // Receive implements core.Adapter. In Socket Mode each Receive holds one socket: Sockets says how many may run. The platform keeps the position: the cursor
-// is nil, and what was not accepted comes again, three times within six minutes. Events of one channel are accepted in order, presses and commands beside
-// them. It returns an error only when the platform keeps refusing the token.
+// is nil, and what was not accepted comes again, three times within six minutes; what is older CatchUp finds. Events of one channel are accepted in order,
+// presses and commands beside them. It returns an error only when the platform keeps refusing the token.
 func (a *Adapter) Receive(ctx context.Context, _ []byte, accept func(ctx context.Context, events []core.Inbound, cursor []byte) error) error {
 	a.receiving(1)
 	defer a.receiving(-1)
@@ -49,7 +49,7 @@ func (a *Adapter) Receive(ctx context.Context, _ []byte, accept func(ctx context
 		a.serveHook(&in)
 		return nil
 	}
-	err = a.persist(ctx, func() error { return a.socket(ctx, &in) })
+	err = a.persist(ctx, func() error { return a.hold(ctx, &in) })
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -119,9 +119,9 @@ const (
 	shortLives = 3
 )
 
-// socket runs one socket, which the library opens again whenever it closes, until that stops or goes wrong. This goroutine only reads and decodes: a
+// hold runs one socket, which the library opens again whenever it closes, until that stops or goes wrong. This goroutine only reads and decodes: a
 // reader that waits for anything answers no pings, and the platform then drops what it had sent.
-func (a *Adapter) socket(ctx context.Context, in *intake) error {
+func (a *Adapter) hold(ctx context.Context, in *intake) error {
 	ctx, stop := context.WithCancel(ctx)
 	client := socketmode.New(a.api,
 		socketmode.OptionReadLimit(maxFrame),
@@ -132,16 +132,13 @@ func (a *Adapter) socket(ctx context.Context, in *intake) error {
 	go func() { done <- client.RunContext(ctx) }()
 	s := &socket{a: a, in: in, client: client}
 	var err error
-	for running := true; running; {
+	for err == nil {
 		select {
-		case err = <-done:
-			running = false
+		case err = <-done: // it never ends without an error
 		case e := <-client.Events:
-			if stopped := s.event(ctx, e); stopped != nil && err == nil {
-				err = stopped
+			if err = s.event(ctx, e); err != nil {
 				stop()
 				<-done
-				running = false
 			}
 		}
 	}
@@ -174,8 +171,12 @@ func (s *socket) event(ctx context.Context, e socketmode.Event) error {
 	switch e.Type {
 	case socketmode.EventTypeConnecting:
 		s.isUp(false)
-		if !s.opened.IsZero() && time.Since(s.opened) < shortLife {
-			s.short++
+		if !s.opened.IsZero() {
+			if time.Since(s.opened) >= shortLife {
+				s.short = 0
+			} else {
+				s.short++
+			}
 		}
 		s.opened = time.Time{}
 		if s.short == shortLives {
@@ -233,7 +234,7 @@ func (s *socket) take(ctx context.Context, env envelope) {
 
 // ack tells the platform. While the socket is down that may not arrive; then the event comes again, and is known.
 func (s *socket) ack(ctx context.Context, id string) {
-	ctx, cancel := context.WithTimeout(ctx, callWait)
+	ctx, cancel := context.WithTimeout(ctx, ackWait)
 	defer cancel()
 	if err := s.client.AckCtx(ctx, id, nil); err != nil {
 		s.a.log.Debug("slack envelope not acknowledged", "platform", platform, "envelope", id, "error", err)

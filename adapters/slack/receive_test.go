@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -333,11 +334,13 @@ func TestB043PressesWaitForNobody(t *testing.T) {
 	room := srv.Channel()
 	a := newAdapter(t, srv, slack.Config{})
 	release := make(chan struct{})
+	var late atomic.Bool
 	r := listen(t, a, func(ctx context.Context, e core.Inbound) error {
 		if e.Kind == core.InMessage {
 			select {
 			case <-release:
 			case <-ctx.Done():
+				late.Store(true)
 			}
 		}
 		return nil
@@ -351,6 +354,9 @@ func TestB043PressesWaitForNobody(t *testing.T) {
 	srv.Say(slacktest.Post{Channel: room, By: slacktest.Ann, Text: "hello"})
 	srv.Press(room, slacktest.Ann, id, "Deny")
 	e := r.next(core.InPress)
+	if late.Load() {
+		t.Error("the press waited for a message")
+	}
 	close(release)
 	// The little answer fails: that is all that fails.
 	srv.Fail("answer", slacktest.Failure{Status: 404})
@@ -412,6 +418,20 @@ func TestShortcut(t *testing.T) {
 	e := r.next(core.InMessage)
 	if e.Person != "slack:T0TEAM001/U0ANN00001" || !e.Addressed || e.Bot || e.Text != "why does it fail?" || e.Quote != e.Text || e.ReplyTo != ts || e.Place.Thread != ts {
 		t.Errorf("shortcut is %+v", e)
+	}
+}
+
+func TestWhatIsNotUnderstoodDoesNotComeAgain(t *testing.T) {
+	srv := slacktest.New(t)
+	r := listen(t, newAdapter(t, srv, slack.Config{}), nil)
+	srv.Connected(1, 1)
+	srv.Raw(map[string]string{"type": "pizza_arrived"})
+	srv.Raw(map[string]string{"type": "reaction_added", "user": "U0ANN00001"})
+	srv.Raw(map[string]any{"type": "message", "channel": map[string]string{"id": "C1"}, "ts": 5})
+	srv.Raw("hello")
+	acked(t, srv)
+	if list := srv.Deliveries(); len(list) != 4 || len(r.all()) != 0 {
+		t.Errorf("deliveries %+v", list)
 	}
 }
 

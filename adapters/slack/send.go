@@ -26,7 +26,7 @@ const (
 
 // Send implements core.Adapter. Text is Markdown of at most 12,000 characters; a message without it is sent as Plain. With a File only Plain is used,
 // for the platform takes no Markdown there. The id is the message's time stamp; messages that only one person sees, and files that the platform takes
-// long to show, have none.
+// long to show, have none. Reply and Silent mean nothing here.
 func (a *Adapter) Send(ctx context.Context, m core.Message) (string, error) {
 	if err := checkPlace(m.Place); err != nil {
 		return "", err

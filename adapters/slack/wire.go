@@ -136,12 +136,11 @@ type action struct {
 
 // command is a slash command; by HTTP its fields come as a form.
 type command struct {
-	Team        string `json:"team_id"`
-	Channel     string `json:"channel_id"`
-	ChannelName string `json:"channel_name"`
-	User        string `json:"user_id"`
-	UserName    string `json:"user_name"`
-	Text        string `json:"text"`
-	Response    string `json:"response_url"`
-	Trigger     string `json:"trigger_id"`
+	Team     string `json:"team_id"`
+	Channel  string `json:"channel_id"`
+	User     string `json:"user_id"`
+	UserName string `json:"user_name"`
+	Text     string `json:"text"`
+	Response string `json:"response_url"`
+	Trigger  string `json:"trigger_id"`
 }
