@@ -148,7 +148,7 @@ func (d *Desk) access(ctx context.Context, v *visit, c Command) error {
 		return err
 	}
 	v.say(saysAccessGone, escape(string(whom)), n)
-	if d.cfg.Access.Configured.Everywhere[whom] > access.Nobody {
+	if d.cfg.Access.Role(access.Grants{}, whom, v.Place) > access.Nobody {
 		v.say(saysStillConfigured, escape(string(whom)))
 	}
 	return nil

@@ -297,8 +297,15 @@ func (d *Desk) replicas(ctx context.Context, v *visit, c Command) error {
 		if r.ID == d.s.ID() {
 			me = " ← this one"
 		}
-		fmt.Fprintf(&b, "- %s on %s, version %s, since %s, holds %d sessions%s\n", code(string(r.ID)), escape(r.Host), escape(r.Version),
+		fmt.Fprintf(&b, "- %s on %s, version %s, since %s, holds %d sessions%s", code(string(r.ID)), escape(r.Host), escape(r.Version),
 			r.Since.UTC().Format("2006-01-02 15:04:05"), r.Held, me)
+		if len(r.Duties) > 0 {
+			fmt.Fprintf(&b, saysDuties, code(strings.Join(r.Duties, " ")))
+		}
+		if len(r.Odd) > 0 {
+			fmt.Fprintf(&b, saysOdd, escape(strings.Join(r.Odd, ", ")))
+		}
+		b.WriteString("\n")
 	}
 	v.say("%s", b.String())
 	return nil

@@ -88,6 +88,8 @@ const (
 	saysRevoked         = "%s does not hold any more."
 	saysProved          = "**Proved:** what was shown, what was approved and what ran are the same."
 	saysAccessGone      = "%s has no rights any more; %d prompts were ended."
+	saysDuties          = ", does %s"
+	saysOdd             = " · **differs from the others in %s**: until all replicas have the same configuration, only what all of them allow counts"
 	saysStillConfigured = "But the configuration still names %s: take the id out of it on every replica."
 	saysGone            = "This button is not good any more."
 	saysNotYours        = "This button is for somebody else."

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -248,10 +250,24 @@ func (replicasCmd) Run(ctx context.Context, s *app.Setup) error {
 			return err
 		}
 		for _, r := range list {
-			fmt.Printf("%s on %s, version %s, since %s, holds %d sessions\n", r.ID, r.Host, r.Version, r.Since.Local().Format("2006-01-02 15:04:05"), r.Held)
+			fmt.Println(describe(r))
 		}
 		return nil
 	})
+}
+
+// describe is one line about a replica.
+func describe(r scheduler.Member) string {
+	roles, rules := r.Terms.Digests()
+	line := fmt.Sprintf("%s on %s, version %s, since %s, holds %d sessions, serves %s, access %s, rules %s", r.ID, r.Host, r.Version, r.Since.Local().Format("2006-01-02 15:04:05"),
+		r.Held, strings.Join(slices.Sorted(maps.Keys(r.Terms.Workspaces)), " "), roles, rules)
+	if len(r.Duties) > 0 {
+		line += ", does " + strings.Join(r.Duties, " ")
+	}
+	if len(r.Odd) > 0 {
+		line += "; DIFFERS from the others in " + strings.Join(r.Odd, ", ") + ": give all replicas the same configuration"
+	}
+	return line
 }
 
 type traceCmd struct {

@@ -5,9 +5,11 @@
 package access
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -72,27 +74,51 @@ func (g Grants) role(p core.Person, place core.Place) Role {
 	return best
 }
 
-// Access answers who may do what. The zero value lets nobody do anything.
+// Access answers who may do what. The zero value lets nobody do anything. As JSON it is what the configuration says.
 type Access struct {
-	Configured Grants
+	Configured Grants `json:"configured"`
 	// ApproveOwn: operators may decide what their own prompts ask for.
-	ApproveOwn bool
+	ApproveOwn bool `json:"approve_own"`
+	// Machine are roles of people by what they can reach on this machine, whatever the configuration says.
+	Machine Roles `json:"-"`
+	// Others are the accesses of the other live replicas that speak a platform: of what is configured, only what all of them grant counts there. May be nil.
+	Others func(platform string) []Access `json:"-"`
+}
+
+// Same reports whether two configurations grant the same.
+func (a Access) Same(o Access) bool {
+	mine, err1 := json.Marshal(a)
+	theirs, err2 := json.Marshal(o)
+	return err1 == nil && err2 == nil && bytes.Equal(mine, theirs)
+}
+
+// agreed are the accesses that have to agree about a place.
+func (a Access) agreed(place core.Place) []Access {
+	if a.Others == nil {
+		return []Access{a}
+	}
+	return append(a.Others(place.Platform), a)
 }
 
 // Role is a person's role at a place, by the configuration and what the store holds.
 func (a Access) Role(stored Grants, p core.Person, place core.Place) Role {
-	return max(a.Configured.role(p, place), stored.role(p, place))
+	configured := Admin
+	for _, o := range a.agreed(place) {
+		configured = min(configured, o.Configured.role(p, place))
+	}
+	return max(configured, a.Machine[p], stored.role(p, place))
 }
 
 // MayDecide returns nil when a person may answer an approval, or ErrForbidden with who can.
 func (a Access) MayDecide(stored Grants, who core.Person, at core.Approval, scope core.Scope) error {
 	role := a.Role(stored, who, at.Place)
+	own := !slices.ContainsFunc(a.agreed(at.Place), func(o Access) bool { return !o.ApproveOwn })
 	switch {
 	case scope == core.Always && role < Admin:
 		return fmt.Errorf("%w: only an admin can store a rule for everybody; approve it once, or ask an admin", core.ErrForbidden)
 	case role >= Approver:
 		return nil
-	case who == at.Author && role >= Operator && a.ApproveOwn:
+	case who == at.Author && role >= Operator && own:
 		return nil
 	case who == at.Author && role >= Operator:
 		return fmt.Errorf("%w: nobody approves what they asked for themselves here; ask an approver", core.ErrForbidden)

@@ -14,6 +14,7 @@ import (
 	"syscall"
 
 	"paragents/core"
+	"paragents/core/fleet"
 	"paragents/core/policy"
 	"paragents/core/scheduler"
 	"paragents/core/tool"
@@ -51,6 +52,11 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 	managed.Name, managed.Confirm = "managed", confirm
 	operator := t.ws.Rules
 	operator.Name = "workspace"
+	for _, o := range now.Others {
+		if theirs, serves := o.Workspaces[t.ws.Name]; serves {
+			managed, operator = agreed(managed, o.Managed), agreed(operator, theirs)
+		}
+	}
 	layers := []policy.Layer{managed, operator, stored("workspace (stored)", now.Workspace), stored("session", now.Session)}
 	if t.mode == core.ModeEdits {
 		layers = append(layers, policy.Layer{Name: "mode edits", Allow: []string{"Write(./**)"}})
@@ -88,6 +94,13 @@ func (t *turns) replay(checks []tool.Check, dir string, offers []string) []strin
 		}
 	}
 	return offers
+}
+
+// agreed is a layer as far as another replica's agrees.
+func agreed(l policy.Layer, theirs fleet.Rules) policy.Layer {
+	r := fleet.Rules{Deny: l.Deny, Ask: l.Ask, Allow: l.Allow}.With(theirs)
+	l.Deny, l.Ask, l.Allow = r.Deny, r.Ask, r.Allow
+	return l
 }
 
 func stored(name string, rules scheduler.Rules) policy.Layer {

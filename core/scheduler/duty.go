@@ -65,6 +65,7 @@ func (s *Scheduler) take(ctx context.Context, name string) (core.ReplicaID, int6
 		b.Expect(state.ReplicaKey(d.Value.Replica), 0)
 	}
 	b.Hold(key, Duty{Replica: id, Since: s.clock.Now()}, string(id), 0)
+	b.InsertNow(state.Duties, name, 0)
 	res, err := b.Commit(ctx, s.store)
 	return id, res.Version, err
 }
@@ -99,6 +100,7 @@ func (s *Scheduler) work(ctx context.Context, name string, id core.ReplicaID, ve
 	var b state.Batch
 	b.Fence = &store.Fence{Key: state.DutyKey(name), Version: version, Holder: string(id)}
 	b.Delete = []store.Key{state.DutyKey(name)}
+	b.RemoveFrom(state.Duties, name)
 	if _, err := b.Commit(after, s.store); err != nil {
 		s.log.Info("could not give a duty up; it runs out with the lease", "duty", name, "error", err)
 	}

@@ -159,29 +159,6 @@ func (s *Scheduler) Prompt(ctx context.Context, id core.PromptID) (core.Prompt, 
 	return p.prompt.Value, p.session.Value, err
 }
 
-// Replicas returns the processes that are alive, the newest sign of life first.
-func (s *Scheduler) Replicas(ctx context.Context) ([]Replica, error) {
-	page, err := s.store.Scan(ctx, state.Replicas, store.Range{Limit: 256, Reverse: true})
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]store.Key, len(page.Entries))
-	for i, e := range page.Entries {
-		keys[i] = state.ReplicaKey(core.ReplicaID(e.Member))
-	}
-	docs, _, err := state.GetAll[Replica](ctx, s.store, keys)
-	if err != nil {
-		return nil, err
-	}
-	var out []Replica
-	for _, d := range docs {
-		if d.Exists() {
-			out = append(out, d.Value)
-		}
-	}
-	return out, nil
-}
-
 // StoredRules reads what people stored for a session or a workspace.
 func (s *Scheduler) StoredRules(ctx context.Context, key store.Key) (Rules, error) {
 	r, _, err := state.Get[Rules](ctx, s.store, key)

@@ -51,7 +51,9 @@ func (s *Scheduler) enlist(ctx context.Context) error {
 		var b state.Batch
 		b.Expect(state.ReplicaKey(id), 0)
 		b.Hold(state.ReplicaKey(id), r, string(id), s.cfg.Lease)
+		s.publish(&b, id, r.Since)
 		b.InsertNow(state.Replicas, string(id), 0)
+		b.Ring(state.BellReplicas, string(id))
 		res, err := b.Commit(ctx, s.store)
 		if err == nil {
 			s.clock.Observe(res.Time)
@@ -115,6 +117,7 @@ func (s *Scheduler) renew(ctx context.Context) bool {
 	b.ID = core.NewID[string](s.clock.Now())
 	b.Expect(state.ReplicaKey(id), version)
 	b.Hold(state.ReplicaKey(id), r, string(id), s.cfg.Lease)
+	s.publish(&b, id, r.Since)
 	b.InsertNow(state.Replicas, string(id), 0)
 	sent := time.Now()
 	for s.lease.alive(id) {
@@ -152,8 +155,9 @@ func (s *Scheduler) resign(ctx context.Context) {
 	s.lease.mu.Unlock()
 	var b state.Batch
 	b.Expect(state.ReplicaKey(id), version)
-	b.Delete = []store.Key{state.ReplicaKey(id)}
+	b.Delete = []store.Key{state.ReplicaKey(id), state.TermsKey(id)}
 	b.RemoveFrom(state.Replicas, string(id))
+	b.Ring(state.BellReplicas, string(id))
 	if _, err := b.Commit(ctx, s.store); err != nil {
 		s.log.Info("could not end the heartbeat; it runs out by itself", "replica", id, "error", err)
 	}

@@ -13,7 +13,7 @@ import (
 // again at every renewal of the lease.
 func (s *Scheduler) listen(ctx context.Context) {
 	for wait := 100 * time.Millisecond; ctx.Err() == nil; wait = min(2*wait, 5*time.Second) {
-		bells, err := s.store.Subscribe(ctx, state.BellReady, state.BellOrder, state.BellFreeze)
+		bells, err := s.store.Subscribe(ctx, state.BellReady, state.BellOrder, state.BellFreeze, state.BellReplicas)
 		if err != nil {
 			s.log.Warn("cannot listen for bells; looking every second instead, and trying again", "error", err)
 			select {
@@ -27,6 +27,8 @@ func (s *Scheduler) listen(ctx context.Context) {
 			switch n.Topic {
 			case state.BellFreeze:
 				s.brake(ctx)
+			case state.BellReplicas:
+				s.compare(ctx)
 			case state.BellReady:
 				s.poke()
 			case state.BellOrder:

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/fleet"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -139,6 +140,7 @@ func (r *Run) Transcript(ctx context.Context) (out []core.Record, err error) {
 type Standing struct {
 	Session, Workspace Rules
 	Mode               core.Mode
+	Others             []fleet.Terms // of the replicas that speak at the same place: what they deny is denied, and they must allow too
 }
 
 // Standing reads it, waiting for a store that is away.
@@ -152,7 +154,7 @@ func (r *Run) Standing(ctx context.Context) (out Standing, err error) {
 		ours, err1 := state.Decode[Rules](session, snap.Docs[0])
 		all, err2 := state.Decode[Rules](workspace, snap.Docs[1])
 		now, err3 := state.Decode[core.Session](sess, snap.Docs[2])
-		out = Standing{Session: ours.Value, Workspace: all.Value, Mode: now.Value.Mode}
+		out = Standing{Session: ours.Value, Workspace: all.Value, Mode: now.Value.Mode, Others: r.s.fleet.Others(r.Prompt.Place.Platform)}
 		return errors.Join(err1, err2, err3)
 	})
 	return out, err

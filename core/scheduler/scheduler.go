@@ -18,6 +18,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"paragents/core"
+	"paragents/core/fleet"
 	"paragents/core/freeze"
 	"paragents/core/state"
 	"paragents/store"
@@ -65,6 +66,8 @@ type Config struct {
 	Lost func()
 	// Progress gets what a run says while it goes on. It must not block. May be nil.
 	Progress func(core.Letter)
+	// Terms are what this replica goes by, for the others; who and since when is filled in here.
+	Terms fleet.Terms
 	// Host and Version describe this replica to people.
 	Host, Version string
 	Logger        *slog.Logger
@@ -124,6 +127,7 @@ type Scheduler struct {
 	clock state.Clock
 	lease lease
 	ice   freeze.Watch
+	fleet fleet.Watch
 	slots *semaphore.Weighted
 	hints chan candidate
 	wake  chan struct{} // capacity 1: look at ready now
@@ -165,6 +169,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		}
 		return err
 	}
+	s.compare(ctx) // before anything is done by rules that others may not share
 	var holdings sync.WaitGroup
 	g, duties := errgroup.WithContext(ctx)
 	beating, endBeat := context.WithCancel(hard)
@@ -174,6 +179,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g.Go(func() error { s.dispatch(duties, hard, &holdings); return nil })
 	g.Go(func() error { s.listen(duties); return nil })
 	g.Go(func() error { every(duties, s.cfg.Lease/3, s.recover); return nil })
+	g.Go(func() error { every(duties, s.cfg.Lease/3, s.compare); return nil })
 	g.Go(func() error { every(duties, time.Second, s.due); return nil })
 	g.Go(func() error { every(duties, time.Second/2, s.brake); return nil })
 	g.Go(func() error { every(duties, time.Second, s.waiters); return nil })

@@ -20,7 +20,8 @@ import (
 //	card/<card>      delivery   one a card that is kept up       30 days
 //	listed/<place>/  bot        the last list a person saw       1 hour
 //	replica/<id>     scheduler  one a live process               the lease
-//	duty/<name>      scheduler  one a duty                       the lease
+//	terms/<id>       fleet      what a live process goes by      the lease
+//	duty/<name>      scheduler  one a duty                       until given up
 //	cursor/<adapter> bot        one an adapter                   never
 //	size/<session>   scheduler  counter: bytes of a transcript   with its session
 //	pieces/<session> delivery   the letter being sent            deleted when sent
@@ -46,6 +47,7 @@ func SentKey(p core.Place, message string) store.Key {
 }
 func CardKey(card string) store.Key            { return store.Key("card/" + card) }
 func ReplicaKey(id core.ReplicaID) store.Key   { return store.Key("replica/" + id) }
+func TermsKey(id core.ReplicaID) store.Key     { return store.Key("terms/" + id) }
 func DutyKey(name string) store.Key            { return store.Key("duty/" + name) }
 func CursorKey(adapter string) store.Key       { return store.Key("cursor/" + adapter) }
 func SizeKey(id core.SessionID) store.Key      { return store.Key("size/" + id) }
@@ -76,6 +78,7 @@ const (
 	Pending  store.Index = "pending"  // approvals that wait, by when they were asked
 	Due      store.Index = "due"      // what has to happen at a time: "expire/<approval>", "remind/<approval>"
 	Replicas store.Index = "replicas" // live and recently dead replicas, by last sign of life
+	Duties   store.Index = "duties"   // duties that a replica has, by when it took them
 	GC       store.Index = "gc"       // closed sessions, by when they may go
 	Waiters  store.Index = "waiters"  // blocked prompts that go on when others are done, by when they began to wait
 )
@@ -109,5 +112,6 @@ const (
 	BellReady    store.Topic = "ready"    // something became ready; payload: the session
 	BellOrder    store.Topic = "order"    // a prompt has a new order; payload: the prompt
 	BellFreeze   store.Topic = "freeze"   // something was frozen or thawed
+	BellReplicas store.Topic = "replicas" // a process came or went
 	BellProgress store.Topic = "progress" // payload: a core.Event
 )

@@ -155,11 +155,11 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
 		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected(cfg, path), Sandbox: runner, Fetch: fetcher(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt)}, Logger: log})
-	grants := grants(cfg)
-	for _, p := range o.Admins {
-		grants.Everywhere[p] = access.Admin
-	}
-	screen, desk := bot.New(bot.Config{Store: st, Adapters: o.Adapters, Access: access.Access{Configured: grants, ApproveOwn: cfg.Approvals.ApproveOwn},
+	rights := rights(cfg, o.Admins)
+	terms := terms(cfg, spaces, o.Adapters)
+	a := &App{Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner}
+	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
+	screen, desk := bot.New(bot.Config{Store: st, Adapters: o.Adapters, Access: rights,
 		Workspaces: shown, At: at(cfg), Demo: isDemo, Logger: log})
 	host, err := os.Hostname()
 	if err != nil {
@@ -167,11 +167,11 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	}
 	sc := scheduler.Config{Store: st, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
 		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, Expire: cfg.Approvals.Expire, Serves: serves(spaces), Reaches: o.Reaches,
-		Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Host: host, Version: s.Version, Logger: log}
+		Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Terms: terms, Host: host, Version: s.Version, Logger: log}
 	if sc.Courier == nil {
 		sc.Courier, sc.Progress = screen.Courier(), screen.Progress
 	}
-	a := &App{Config: cfg, Store: st, Scheduler: scheduler.New(sc), Screen: screen, Desk: desk, Adapters: o.Adapters, Log: log, sandbox: runner}
+	a.Scheduler, a.Screen, a.Desk = scheduler.New(sc), screen, desk
 	desk.Serve(a.Scheduler)
 	return a, nil
 }

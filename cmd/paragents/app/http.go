@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"paragents/core"
@@ -37,6 +39,9 @@ func (a *App) Listen(ctx context.Context) error {
 		if len(problems) == 0 {
 			fmt.Fprintln(w, "ok")
 		}
+		for _, line := range a.notes(r.Context()) {
+			fmt.Fprintln(w, line)
+		}
 	})
 	for _, ad := range a.Adapters {
 		if h, ok := ad.(hooked); ok {
@@ -58,6 +63,43 @@ func (a *App) Listen(ctx context.Context) error {
 		return err
 	}
 	return nil
+}
+
+// notes are who has which duty, and what somebody should see to though this replica can work.
+func (a *App) notes(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	defer cancel()
+	list, err := a.Scheduler.Replicas(ctx)
+	if err != nil {
+		return nil // the store is a problem already
+	}
+	var out []string
+	for _, m := range list {
+		for _, duty := range m.Duties {
+			out = append(out, fmt.Sprintf("%s: replica %s on %s", duty, m.ID, m.Host))
+		}
+	}
+	slices.Sort(out)
+	for _, ad := range a.Adapters {
+		duty := "receive/" + ad.Capabilities().Platform + "/"
+		limited, ok := ad.(core.Limited)
+		if !ok {
+			continue
+		}
+		if _, total := limited.Sockets(); total > 0 && !slices.ContainsFunc(out, func(line string) bool { return strings.HasPrefix(line, duty) }) {
+			out = append(out, "warning: no replica receives from "+ad.Capabilities().Platform+"; one takes it over when the lease of the last one has ended")
+		}
+	}
+	warn := a.Scheduler.Odd()
+	if w, ok := a.Store.(interface {
+		Warnings(context.Context) []string
+	}); ok {
+		warn = append(warn, w.Warnings(ctx)...)
+	}
+	for _, w := range warn {
+		out = append(out, "warning: "+w)
+	}
+	return out
 }
 
 // problems are what is wrong now, in sentences.

@@ -8,6 +8,7 @@ import (
 	"paragents/core"
 	"paragents/core/access"
 	"paragents/core/audit"
+	"paragents/core/fleet"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
@@ -34,10 +35,13 @@ func (s *Setup) Live(ctx context.Context, do func(*Live) error) error {
 		return err
 	}
 	defer st.Close()
-	l := &Live{Store: st, Me: Me(), access: access.Access{Configured: grants(cfg), ApproveOwn: cfg.Approvals.ApproveOwn}}
-	for _, p := range Admins(path, l.Me) {
-		l.access.Configured.Everywhere[p] = access.Admin
+	l := &Live{Store: st, Me: Me()}
+	l.access = rights(cfg, Admins(path, l.Me))
+	all, err := fleet.Read(ctx, st)
+	if err != nil {
+		return err
 	}
+	l.access.Others = func(platform string) []access.Access { return granted(fleet.Speaking(all, platform)) }
 	for _, w := range cfg.Workspaces {
 		l.workspaces = append(l.workspaces, w.Name)
 	}
