@@ -75,9 +75,11 @@ func (d *Desk) deliver(ctx context.Context, chats map[string]*resting, r reply) 
 		if wait == 0 {
 			return
 		}
-		r.messages = rest
 		w = &resting{until: time.Now().Add(wait)}
 		chats[place.Key()] = w
+		if r.messages = rest; len(rest) == 0 {
+			return
+		}
 	}
 	if len(w.replies) == maxResting {
 		d.cfg.Logger.Warn("leaving out an answer: too many wait for a chat that rests", "place", place.Key())
@@ -86,9 +88,9 @@ func (d *Desk) deliver(ctx context.Context, chats map[string]*resting, r reply) 
 	w.replies = append(w.replies, r)
 }
 
-// sendAll sends an answer, and returns how long its place has to rest before the messages that are left; 0: nothing is left.
+// sendAll sends an answer, and returns how long its place has to rest afterwards, and the messages that are left until then.
 func (d *Desk) sendAll(ctx context.Context, place core.Place, r reply) (wait time.Duration, left []core.Message) {
-	wait, err := delivery.Resting(ctx, d.cfg.Store, place)
+	wait, slowly, err := delivery.Resting(ctx, d.cfg.Store, place)
 	if err != nil {
 		d.cfg.Logger.Warn("cannot see whether a chat rests; sending", "place", place.Key(), "error", err)
 	}
@@ -98,6 +100,11 @@ func (d *Desk) sendAll(ctx context.Context, place core.Place, r reply) (wait tim
 	for i, m := range r.messages {
 		err := send(ctx, r.adapter, m)
 		if err == nil {
+			if slowly {
+				if wait, err := delivery.Pause(ctx, d.cfg.Store, place, r.adapter.Capabilities()); err == nil && wait > 0 {
+					return wait, r.messages[i+1:]
+				}
+			}
 			continue
 		}
 		if wait, unsaid := delivery.Rest(ctx, d.cfg.Store, place, err); wait > 0 {
@@ -145,7 +152,7 @@ func (d *Desk) react(ctx context.Context, v *visit, mark string) bool {
 	if !ok || v.Message == "" {
 		return false
 	}
-	if wait, err := delivery.Resting(ctx, d.cfg.Store, v.Place); err != nil || wait > 0 {
+	if wait, _, err := delivery.Resting(ctx, d.cfg.Store, v.Place); err != nil || wait > 0 {
 		return false
 	}
 	err := r.React(ctx, v.Place, v.Message, mark)

@@ -200,7 +200,8 @@ func (s *Screen) update(ctx context.Context, st *status) {
 	if !types && !shows {
 		return
 	}
-	if wait, err := delivery.Resting(ctx, s.cfg.Store, place); err != nil || wait > 0 {
+	wait, slowly, err := delivery.Resting(ctx, s.cfg.Store, place)
+	if err != nil || wait > 0 {
 		return
 	}
 	if types {
@@ -228,6 +229,10 @@ func (s *Screen) update(ctx context.Context, st *status) {
 			s.mu.Lock()
 			st.dirty = true
 			s.mu.Unlock()
+		}
+	} else if slowly {
+		if _, err := delivery.Pause(ctx, s.cfg.Store, place, caps); err != nil {
+			s.cfg.Logger.Debug("cannot note that a chat was sent to", "error", err)
 		}
 	}
 }

@@ -252,11 +252,11 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 		if p.Next == len(p.Messages)-1 {
 			d.done(r.Position)
 		}
-		pause := max(adapter.Capabilities().EditRate, time.Second)
-		if err := d.commit(ctx, func(b *state.Batch) { putPause(b, m.Place, pause, slow, now) }); err != nil {
+		gap := pause(adapter.Capabilities())
+		if err := d.commit(ctx, func(b *state.Batch) { putPause(b, m.Place, gap, slow, now) }); err != nil {
 			return err
 		}
-		return errLater{pause}
+		return errLater{gap}
 	}
 	d.done(r.Position)
 	return nil

@@ -42,16 +42,35 @@ func restDocs(keys []store.Key, snap store.Snapshot) (wait time.Duration, slow t
 	return wait, slow, nil
 }
 
-// Resting is how long a place must not be sent to, on whatever replica the platform said so; 0: it may be sent to.
-func Resting(ctx context.Context, s store.Store, p core.Place) (time.Duration, error) {
+// Resting is how long a place must not be sent to, on whatever replica the platform said so; 0: it may be sent to. If slowly, whoever does calls Pause.
+func Resting(ctx context.Context, s store.Store, p core.Place) (wait time.Duration, slowly bool, err error) {
 	keys := restKeys(p)
 	snap, err := s.Get(ctx, keys...)
 	if err != nil {
-		return 0, fmt.Errorf("read whether %s rests: %w", p.Key(), err)
+		return 0, false, fmt.Errorf("read whether %s rests: %w", p.Key(), err)
 	}
-	wait, _, err := restDocs(keys, snap)
-	return wait, err
+	wait, slow, err := restDocs(keys, snap)
+	return max(wait, 0), slow.After(snap.Time), err
 }
+
+// Pause notes that something was sent to a place that is to be sent to slowly, and returns how long nothing more may be.
+func Pause(ctx context.Context, s store.Store, p core.Place, caps core.Capabilities) (time.Duration, error) {
+	keys := restKeys(p)
+	snap, err := s.Get(ctx, keys...)
+	if err != nil {
+		return 0, err
+	}
+	_, slow, err := restDocs(keys, snap)
+	if err != nil || !slow.After(snap.Time) {
+		return 0, err
+	}
+	var b state.Batch
+	putPause(&b, p, pause(caps), slow, snap.Time)
+	_, err = b.Commit(ctx, s)
+	return pause(caps), err
+}
+
+func pause(caps core.Capabilities) time.Duration { return max(caps.EditRate, time.Second) }
 
 // Rest tells all replicas of a wait, if that is what an error of Send or Edit asks for, and returns how long it is; 0: it is another error.
 func Rest(ctx context.Context, s store.Store, p core.Place, failed error) (time.Duration, error) {

@@ -37,11 +37,17 @@ type world struct {
 	dir   string
 	store store.Store
 	admin telegramtest.User
+	set   []func(*config.Config) // what is configured differently
 }
 
-func begin(t *testing.T) *world {
+func begin(t *testing.T, set ...func(*config.Config)) *world {
 	t.Helper()
-	w := &world{t: t, tg: telegramtest.New(t), dir: t.TempDir(), admin: telegramtest.Ann}
+	return beginOn(t, telegramtest.New(t), set...)
+}
+
+func beginOn(t *testing.T, tg *telegramtest.Server, set ...func(*config.Config)) *world {
+	t.Helper()
+	w := &world{t: t, tg: tg, dir: t.TempDir(), admin: telegramtest.Ann, set: set}
 	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
 	if err != nil {
 		t.Fatal(err)
@@ -60,6 +66,9 @@ func (w *world) serve() (stop func()) {
 	cfg.Workspaces[0].Path = w.dir
 	cfg.Access.Admins = []core.Person{core.Person(fmt.Sprint("telegram:", w.admin.ID))}
 	cfg.Lease = 6 * time.Second
+	for _, set := range w.set {
+		set(cfg)
+	}
 	ad, err := telegram.New(telegram.Config{Token: telegramtest.Token, APIURL: w.tg.URL(), HTTPClient: w.tg.Client()})
 	if err != nil {
 		w.t.Fatal(err)
