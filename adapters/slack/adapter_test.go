@@ -45,7 +45,7 @@ func TestSockets(t *testing.T) {
 
 func TestNotesTellWhatIsMissing(t *testing.T) {
 	srv := slacktest.New(t)
-	srv.Scopes("app_mentions:read, channels:history,channels:read,chat:write,commands,files:write,groups:history,groups:read,im:history,mpim:history,reactions:write,users:read")
+	srv.Scopes("app_mentions:read, channels:history,channels:read,chat:write,commands,files:write,groups:history,groups:read,im:history,im:write,mpim:history,reactions:write,users:read")
 	a := newAdapter(t, srv, slack.Config{})
 	if notes := a.Notes(); len(notes) != 0 {
 		t.Errorf("before anything is known: %q", notes)

@@ -114,14 +114,19 @@ func (a *Adapter) OpenThread(ctx context.Context, p core.Place, message, title s
 	return p, nil
 }
 
-// Find implements core.Finder: it looks through the messages of a day in the thread, or at the top of the channel, 1,000 at most.
+// Find implements core.Finder: it looks through the messages of a day in the thread, or at the top of the channel, 1,000 at most. Where nobody may
+// look any more nothing is found: sending then says why.
 func (a *Adapter) Find(ctx context.Context, p core.Place, marker string) (string, bool, error) {
 	if err := checkPlace(p); err != nil {
 		return "", false, err
 	}
 	since := strconv.FormatInt(time.Now().Add(-findBack).Unix(), 10) + ".000000"
 	list, err := a.history(ctx, p, since)
-	if err != nil {
+	var f *core.SendError
+	switch {
+	case errors.As(err, &f) && (f.Fault == core.FaultGone || f.Fault == core.FaultRefused):
+		return "", false, nil
+	case err != nil:
 		return "", false, err
 	}
 	for _, m := range list {
@@ -142,8 +147,8 @@ func marked(m message, marker string) bool {
 	return len(m.Blocks) > 0 && m.Blocks[0].ID == markerBlock+marker
 }
 
-// CatchUp gives the messages that people wrote at a place after the one with the id after, oldest first, 1,000 at most: what was missed while nothing
-// received. An empty after means from the beginning. Each is the event that its delivery would have been, with the same id.
+// CatchUp gives the messages that people wrote at a place after the one with the id after, oldest first: what was missed while nothing received. It looks
+// at 1,000 messages at most, the oldest of a thread and the newest of a channel. An empty after means from the beginning. Each is the event that its delivery would have been, with the same id.
 func (a *Adapter) CatchUp(ctx context.Context, p core.Place, after string) ([]core.Inbound, error) {
 	if err := checkPlace(p); err != nil {
 		return nil, err
@@ -186,7 +191,6 @@ func (a *Adapter) history(ctx context.Context, p core.Place, since string) ([]me
 	for range maxPages {
 		var answer struct {
 			Messages []json.RawMessage `json:"messages"`
-			More     bool              `json:"has_more"`
 			Metadata struct {
 				Cursor string `json:"next_cursor"`
 			} `json:"response_metadata"`

@@ -80,6 +80,7 @@ var wanted = [][2]string{
 	{"groups:history", "messages in private channels are not heard"},
 	{"groups:read", "the bot does not know when it is invited to a private channel"},
 	{"im:history", "direct messages are not heard"},
+	{"im:write", "files for one person are not sent"},
 	{"mpim:history", "messages in group conversations are not heard"},
 	{"reactions:write", "messages are not marked as seen or queued"},
 	{"users:read", "people are called by their ids"},

@@ -36,6 +36,8 @@ func (a *Adapter) Send(ctx context.Context, m core.Message) (string, error) {
 		return "", err
 	}
 	switch {
+	case m.File != nil && m.Only != "" && !m.Place.Private:
+		return "", a.handOver(ctx, m, c)
 	case m.File != nil:
 		return a.upload(ctx, m, c)
 	case m.Only != "":
@@ -82,6 +84,26 @@ func (a *Adapter) whisper(ctx context.Context, m core.Message, c content) (bool,
 		return err
 	})
 	return true, finalMarkup(m, err)
+}
+
+// handOver sends a file that one person alone shall see: to their conversation with the bot, for in a channel files are everybody's.
+func (a *Adapter) handOver(ctx context.Context, m core.Message, c content) error {
+	user, ok := userOf(m.Only)
+	if !ok {
+		return refuse("send file %s to %s alone: not a person of Slack's", m.File.Name, m.Only)
+	}
+	err := a.call(ctx, "open the conversation with "+user, callWait, true, func(ctx context.Context) error {
+		direct, _, _, err := a.api.OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}})
+		if err == nil {
+			m.Place = core.Place{Platform: platform, Space: m.Place.Space, Channel: direct.ID, Private: true}
+		}
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	_, err = a.upload(ctx, m, c)
+	return err
 }
 
 // Edit implements core.Adapter. The buttons become m.Rows: none takes them away. Where the platform takes neither form of a message that shall lose its

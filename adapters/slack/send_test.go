@@ -207,6 +207,15 @@ func TestFindInLongThreads(t *testing.T) {
 	if _, ok, err := a.Find(t.Context(), top, "m-here"); err != nil || ok {
 		t.Errorf("found at the top: %v %v", ok, err)
 	}
+	// What is gone holds nothing, and that is no reason to ask for ever.
+	srv.Lose(place.Channel)
+	if _, ok, err := a.Find(t.Context(), place, "m-here"); err != nil || ok {
+		t.Errorf("found where the bot is not: %v %v", ok, err)
+	}
+	srv.Fail("conversations.replies", slacktest.Failure{Status: 503})
+	if _, ok, err := a.Find(t.Context(), place, "m-here"); err == nil || ok {
+		t.Errorf("found while the platform fails: %v", ok)
+	}
 }
 
 // TestRefusals: what the platform says becomes what it means for the message, and a sentence that says what to do.
@@ -347,6 +356,27 @@ func TestPrivateAnswers(t *testing.T) {
 	direct := core.Place{Platform: "slack", Space: slacktest.Team, Channel: srv.Direct(), Private: true}
 	if id, err := a.Send(t.Context(), core.Message{Place: direct, Plain: "x", Only: e.Person}); err != nil || id == "" {
 		t.Errorf("in private: %q, %v", id, err)
+	}
+}
+
+// A file for one person goes to them, and nobody else sees it.
+func TestPrivateFile(t *testing.T) {
+	srv, a, place := desk(t)
+	m := core.Message{Place: place, File: &core.File{Name: "a.txt", Data: []byte("secret")}, Only: "slack:T0TEAM001/U0ANN00001"}
+	for range 2 {
+		if id, err := a.Send(t.Context(), m); err != nil || id != "" {
+			t.Fatalf("%q, %v", id, err)
+		}
+	}
+	if n := len(srv.Messages(place.Channel, place.Thread)); n != 0 {
+		t.Errorf("%d messages in the thread", n)
+	}
+	if got := srv.Messages(srv.DirectOf(slacktest.Ann), ""); len(got) != 2 || string(got[1].File.Data) != "secret" {
+		t.Errorf("in their conversation %+v", got)
+	}
+	m.Only = "slack:T0TEAM001/U0NOBODY01"
+	if _, err := a.Send(t.Context(), m); fault(err) != core.FaultGone {
+		t.Errorf("to nobody: %v", err)
 	}
 }
 

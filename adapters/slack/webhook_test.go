@@ -24,6 +24,15 @@ func hooked(t *testing.T) (*slacktest.Server, *slack.Adapter, string) {
 	return srv, a, web.URL
 }
 
+// serving waits until the hook takes deliveries.
+func serving(t *testing.T, srv *slacktest.Server, address string) {
+	t.Helper()
+	eventually(t, "the hook", func() bool {
+		status, _ := srv.Sign(address, "application/json", []byte(`{"type":"nothing"}`), time.Now())
+		return status == http.StatusOK
+	})
+}
+
 // TestSameOverHTTP: what people do is heard over HTTP as it is over sockets.
 func TestSameOverHTTP(t *testing.T) {
 	var heard [2][]core.Inbound
@@ -75,10 +84,10 @@ func TestHookRefuses(t *testing.T) {
 		t.Errorf("while nothing receives: %d", status)
 	}
 	r := listen(t, a, nil)
-	eventually(t, "the hook", func() bool {
-		status, _ := srv.Sign(address, plain, body, time.Now())
-		return status == http.StatusOK
-	})
+	serving(t, srv, address)
+	if status, _ := srv.Sign(address, plain, body, time.Now()); status != http.StatusOK {
+		t.Errorf("a good delivery: %d", status)
+	}
 	first := r.next(core.InMessage)
 	now := time.Now()
 	for what, c := range map[string]struct {
@@ -130,6 +139,7 @@ func TestHookAsksAgainForWhatIsNotDurable(t *testing.T) {
 		}
 		return nil
 	})
+	serving(t, srv, address)
 	srv.Callback(address)
 	srv.Say(slacktest.Post{Channel: srv.Direct(), By: slacktest.Ann, Text: "hello"})
 	r.next(core.InMessage)

@@ -34,7 +34,8 @@ func people() []Person {
 type room struct {
 	id       string
 	archived bool
-	here     bool // the bot is a member
+	here     bool   // the bot is a member
+	with     string // whose conversation with the bot it is
 	messages []*Message
 }
 
@@ -164,6 +165,39 @@ func (s *Server) room(kind string) string {
 	id := s.number(kind + "0")
 	s.channels[id] = &room{id: id, here: true}
 	return id
+}
+
+// DirectOf gives the conversation that the bot opened with a person, empty when it opened none.
+func (s *Server) DirectOf(p Person) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.directOf(p.ID)
+}
+
+func (s *Server) directOf(user string) string {
+	for id, r := range s.channels {
+		if r.with == user {
+			return id
+		}
+	}
+	return ""
+}
+
+// openDirect finds or makes the conversation with a person.
+func (s *Server) openDirect(req request) (any, *refusal) {
+	user := req.args["users"]
+	if !slices.ContainsFunc(people(), func(p Person) bool { return p.ID == user }) {
+		return nil, no("user_not_found")
+	}
+	id := s.directOf(user)
+	if id == "" {
+		id = s.number("D0")
+		s.channels[id] = &room{id: id, here: true, with: user}
+	}
+	return struct {
+		answer
+		Channel idObject `json:"channel"`
+	}{answer{OK: true}, idObject{ID: id}}, nil
 }
 
 // Archive archives a channel.

@@ -372,6 +372,8 @@ func (s *Server) call(method string, req request) (any, *refusal) {
 		return s.update(req)
 	case "chat.postEphemeral":
 		return s.ephemeral(req)
+	case "conversations.open":
+		return s.openDirect(req)
 	case "conversations.history", "conversations.replies":
 		return s.history(method, req)
 	case "reactions.add":
