@@ -3,7 +3,7 @@
 //
 // A short version runs with the other tests. PARAGENTS_KILLS is how many kills there are on each store, PARAGENTS_CHAOS how many prompts there are
 // while Redis and the network break too, PARAGENTS_SEED repeats the random choices of
-// a run (not its timing).
+// a run (not its timing). With GOFLAGS=-race the program, too, is built with the race detector, and is slow to end.
 package killtest
 
 import (

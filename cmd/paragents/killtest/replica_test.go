@@ -148,6 +148,9 @@ func (w *world) quit() {
 	}
 	for _, r := range w.replicas {
 		r.gone()
+		if r.said("DATA RACE", true) > 0 {
+			w.t.Errorf("%s has a data race\n%s", r.name, strings.Join(r.log, "\n"))
+		}
 		if state := r.cmd.ProcessState; state != nil && !state.Success() {
 			w.t.Errorf("%s ended with %v when it was asked to\n%s", r.name, state, strings.Join(r.log, "\n"))
 		}
