@@ -153,7 +153,7 @@ func TestAcceptRefuses(t *testing.T) {
 func TestB047TwoReplicasAcceptForOneSession(t *testing.T) {
 	st := schedtest.Open(t)
 	rs := []*replica{newReplica(t, st, nil, config{MaxQueue: 3000}), newReplica(t, st, nil, config{MaxQueue: 3000})}
-	const sessions, each = 10, 100
+	const sessions, each = 25, 40
 	for range sessions {
 		sess := accept(t, rs[0], submission("", "first"))[0].Session.ID
 		for i := range each {

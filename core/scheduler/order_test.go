@@ -332,7 +332,8 @@ func TestCloseEndsEverything(t *testing.T) {
 
 		// After its time it is gone with all that belongs to it.
 		must(t, r.Stop())
-		settle(91 * 24 * time.Hour)
+		_, err = st.Commit(t.Context(), store.Batch{Insert: []store.Insert{{Index: state.GC, Member: string(first.Session.ID), FromNow: true}}})
+		must(t, err)
 		start(t, st, nil, config{Agent: schedtest.Agent(schedtest.Done)})
 		settle(time.Second)
 		for _, key := range []store.Key{state.SessionKey(first.Session.ID), state.PromptKey(first.Prompt.ID), state.PromptKey(second.Prompt.ID),
