@@ -34,6 +34,7 @@ type message struct {
 
 // heard is something that the bot did where people could notice.
 type heard struct {
+	at    time.Time
 	place core.Place
 	what  string // "", " edits", " reacts", " tells rob"
 	id    string // of the message
@@ -231,7 +232,7 @@ func (c *chat) hear(m core.Message, what, id string, desk bool) {
 		}
 		lines = append(lines, strings.Join(labels, " "))
 	}
-	c.heard = append(c.heard, heard{place: m.Place, what: what, id: id, loud: !m.Silent && !desk, desk: desk, lines: lines})
+	c.heard = append(c.heard, heard{at: time.Now(), place: m.Place, what: what, id: id, loud: !m.Silent && !desk, desk: desk, lines: lines})
 }
 
 // placeOf reads a place as scripts write it: a person's own conversation by their name, "#ops" a channel, "#ops/3" a thread in it.
