@@ -63,6 +63,12 @@ type press struct {
 	For       core.Person       `json:"for,omitempty"`       // only this person may press it
 	Scope     core.Scope        `json:"scope,omitempty"`
 	New       bool              `json:"new,omitempty"` // with doMove: a session of its own
+
+	// A message that came late: what it was, and the event that brought it.
+	Event   string            `json:"event,omitempty"`
+	Text    string            `json:"text,omitempty"`
+	Message string            `json:"message,omitempty"`
+	Files   []core.Attachment `json:"files,omitempty"`
 }
 
 type verb string
@@ -77,6 +83,8 @@ const (
 	doRunHeld  verb = "run-held"
 	doDropHeld verb = "drop-held"
 	doCommand  verb = "command"
+	doRunLate  verb = "run-late"
+	doDropLate verb = "drop-late"
 	doMove     verb = "move" // take the prompt out of its session: with Session or New, give it there, else ask where
 )
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,9 +27,6 @@ type Desk struct {
 
 // Serve gives the desk, and the screen's courier, their scheduler.
 func (d *Desk) Serve(s *scheduler.Scheduler) { d.s, d.screen.s = s, s }
-
-// tooOld is the age from which a message is asked about instead of run.
-const tooOld = 15 * time.Minute
 
 // visit is one inbound event with what is known about it.
 type visit struct {
@@ -170,7 +168,7 @@ func (d *Desk) owners(ctx context.Context, visits []*visit) error {
 
 // admit decides whether an event is a prompt. Everything else goes to act.
 func (d *Desk) admit(ctx context.Context, v *visit, now time.Time) (scheduler.Submission, bool) {
-	if v.Kind != core.InMessage || v.Bot || v.role < access.Operator || !d.meant(v) || isStop(v.Text) || now.Sub(v.At) > tooOld && !v.At.IsZero() {
+	if v.Kind != core.InMessage || v.Bot || v.role < access.Operator || !d.meant(v) || isStop(v.Text) || late(v.Inbound, now) {
 		return scheduler.Submission{}, false
 	}
 	if strings.TrimSpace(v.Text) == "" && len(v.Files) == 0 {
@@ -285,11 +283,14 @@ func (d *Desk) act(ctx context.Context, v *visit) error {
 			d.unknown(v, c)
 			return nil
 		}
+		if slices.Contains(begins, c.Name) && v.role >= access.Operator && late(v.Inbound, d.s.Now()) {
+			return d.askLate(ctx, v, v.Text)
+		}
 		return d.command(ctx, v, c)
 	case v.Kind == core.InMessage && v.role < access.Operator && (v.Addressed || v.Place.Private):
 		return d.stranger(ctx, v)
-	case v.Kind == core.InMessage && d.meant(v) && v.role >= access.Operator && !v.At.IsZero() && strings.TrimSpace(v.Text) != "":
-		v.say(saysTooOld, d.s.Now().Sub(v.At).Round(time.Minute))
+	case v.Kind == core.InMessage && d.meant(v) && v.role >= access.Operator && late(v.Inbound, d.s.Now()) && worthAsking(v):
+		return d.askLate(ctx, v, "")
 	case v.Kind == core.InEdit, v.Kind == core.InDelete:
 		return d.changed(ctx, v)
 	case v.Kind == core.InMoved && v.bound != "":
@@ -299,6 +300,8 @@ func (d *Desk) act(ctx context.Context, v *visit) error {
 		return err
 	case v.Kind == core.InJoined:
 		v.out = append(v.out, d.welcome(v))
+	case v.Kind == core.InLeft:
+		return d.left(ctx, v)
 	}
 	return nil
 }

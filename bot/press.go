@@ -67,6 +67,13 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 		return d.held(ctx, v, p.Session, p.Do == doDropHeld)
 	case doMove:
 		return "", d.move(ctx, v, *p)
+	case doRunLate, doDropLate:
+		asked := v.Message
+		note, err := d.answerLate(ctx, v, *p)
+		if err == nil && note != saysGone {
+			d.settled(ctx, v, asked, note)
+		}
+		return note, err
 	case doCommand:
 		c, ok := Parse(p.Command)
 		if !ok {
