@@ -79,6 +79,9 @@ type Approval struct {
 	Rule       string   `json:"rule"` // why it is asked, in one sentence
 	Writes     []string `json:"writes,omitempty"`
 	Hosts      []string `json:"hosts,omitempty"`
+	// Facts are the files that the action names and the git HEAD, with digests, as they were when it was asked: a yes that has grown old counts only while they
+	// are the same.
+	Facts map[string]string `json:"facts,omitempty"`
 	// Offers are the narrow rules that "for this session" and "always here" would store; empty: neither is offered.
 	Offers  []string      `json:"offers,omitempty"`
 	Confirm string        `json:"confirm,omitempty"` // the target to repeat in a second press

@@ -122,7 +122,7 @@ func TestApprovedCallRunsAsShown(t *testing.T) {
 }
 
 // A script that changed between the question and the answer is asked about again; only what was shown last runs.
-func TestChangedScriptIsAskedAgain(t *testing.T) {
+func TestB038ChangedScriptIsAskedAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ran := 0
 		sh := fake{name: "sh", run: func(context.Context, string) (tool.Result, error) { ran++; return tool.Result{Output: "ran"}, nil }}
@@ -588,4 +588,40 @@ func TestModes(t *testing.T) {
 			t.Errorf("in mode edits: %v", b.endings(p))
 		}
 	})
+}
+
+// A yes that could not be used for more than an hour, because everything was frozen, counts only if what it named is as it was.
+func TestOldApprovalIsAskedAgain(t *testing.T) {
+	for name, change := range map[string]bool{"changed": true, "the same": false} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				ran := 0
+				sh := fake{name: "sh", run: func(context.Context, string) (tool.Result, error) { ran++; return tool.Result{Output: "ran"}, nil }}
+				b := on(t, llmtest.NewScript(llmtest.Call(call("c1", "sh", args{"command": "sort -o data.txt data.txt"})), llmtest.Say("done")), with(sh))
+				b.write("data.txt", "old")
+				p := b.say("sort it")
+				first := b.asked(p)[0]
+				must(t, b.Freeze(t.Context(), "all", schedtest.Author, "a look"))
+				settle(2 * time.Second)
+				b.decide(first, core.Approved)
+				settle(62 * time.Minute)
+				if change {
+					b.write("data.txt", "new")
+				}
+				must(t, b.Thaw(t.Context(), "all", schedtest.Author))
+				settle(5 * time.Second)
+				if change {
+					second := b.asked(p)[0]
+					if ran != 0 || second.ID == first.ID {
+						t.Fatalf("ran %d times on an old yes", ran)
+					}
+					b.decide(second, core.Approved)
+				}
+				b.answer(p, core.Done)
+				if ran != 1 {
+					t.Errorf("ran %d times", ran)
+				}
+			})
+		})
+	}
 }

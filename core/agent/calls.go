@@ -106,7 +106,7 @@ func (t *turns) settle(ctx context.Context, j judged, a core.Approval) (ask bool
 			reason = " (" + a.Reason + ")"
 		}
 		return false, t.answer(ctx, j.call, core.EndDenied, fmt.Sprintf(tellsDenied, reason), j.digest)
-	case a.State == core.Approved && a.Used.IsZero() && a.Digest == j.digest:
+	case a.State == core.Approved && a.Used.IsZero() && a.Digest == j.digest && !t.stale(j, a):
 		return false, t.start(ctx, j, a.ID)
 	case j.decision == policy.Allow:
 		return false, t.start(ctx, j, "")
@@ -130,19 +130,19 @@ func (t *turns) refused(ctx context.Context, j judged, why string) {
 
 // askAll asks about a call and about all behind it that need it: one card. What was decided before and has not changed is not asked again.
 func (t *turns) askAll(ctx context.Context, p *policy.Policy, first judged, rest []call, approvals map[core.CallID]core.Approval) scheduler.Outcome {
-	out := scheduler.Outcome{State: core.Waiting, Asks: []core.Approval{first.approval()}}
+	out := scheduler.Outcome{State: core.Waiting, Asks: []core.Approval{t.approval(first)}}
 	for _, c := range rest {
 		spec, plan, err := t.plan(ctx, c)
 		if err != nil {
 			continue // told to the model when its turn comes
 		}
 		j := t.judge(p, c, spec, plan)
-		if a := approvals[c.ID]; a.Digest == j.digest && (a.State == core.Approved || a.State == core.Denied) {
+		if a := approvals[c.ID]; a.Digest == j.digest && (a.State == core.Approved && !t.stale(j, a) || a.State == core.Denied) {
 			out.Keep = append(out.Keep, a.ID)
 			continue
 		}
 		if j.decision == policy.Ask && len(out.Asks) < maxAsked && !t.log.deniedBefore(t.run.Prompt.ID, j.digest) {
-			out.Asks = append(out.Asks, j.approval())
+			out.Asks = append(out.Asks, t.approval(j))
 		}
 	}
 	return out

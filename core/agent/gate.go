@@ -32,6 +32,7 @@ type judged struct {
 	reason   string
 	rule     string
 	writes   []string
+	names    []string                  // paths read and written
 	commands map[string]policy.Verdict // of the shell commands that it runs
 	hosts    []string
 	offers   []string
@@ -124,6 +125,7 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 	for _, check := range checks {
 		v := p.Judge(policy.Call{Tool: check.Tool, Input: check.Input, Dir: plan.Dir}, t.world)
 		j.writes = append(j.writes, v.Writes...)
+		j.names = append(append(j.names, v.Reads...), v.Writes...)
 		if check.Tool == "Bash" {
 			if j.commands == nil {
 				j.commands = map[string]policy.Verdict{}
@@ -172,8 +174,8 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 }
 
 // approval is the question that the verdict asks.
-func (j judged) approval() core.Approval {
-	a := core.Approval{Call: j.call.ID, Action: j.action, Digest: j.digest, Rule: j.reason, Writes: j.writes, Hosts: j.hosts, Offers: j.offers}
+func (t *turns) approval(j judged) core.Approval {
+	a := core.Approval{Call: j.call.ID, Action: j.action, Digest: j.digest, Rule: j.reason, Writes: j.writes, Hosts: j.hosts, Offers: j.offers, Facts: t.facts(j)}
 	if j.confirm {
 		a.Confirm = j.plan.Line
 	}

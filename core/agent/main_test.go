@@ -193,7 +193,7 @@ func results(r llm.Request) map[string]string {
 	out := map[string]string{}
 	for _, m := range r.Messages {
 		if m.Role == llm.ToolReply {
-			out[m.CallID] = m.Content
+			out[m.CallID] = llm.Unframe(m.Content)
 		}
 	}
 	return out

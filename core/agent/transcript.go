@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -305,17 +307,27 @@ func messages(system string, records []core.Record, short map[core.CallID]bool) 
 			out = append(out, llm.Message{Role: llm.Assistant, Content: r.Text, Calls: shortCalls(r.Calls, short)})
 			for _, c := range r.Calls {
 				text := tellsInterrupt
-				if res, ok := results[c.ID]; ok {
+				res, ok := results[c.ID]
+				if ok {
 					text = res.Text
 				}
 				if short[c.ID] {
 					text = shorten(text)
+				}
+				if res.Ending == core.EndOK || res.Ending == core.EndError { // a tool's words, not ours
+					text = llm.Frame(frameMark(r.Prompt, c.ID), text)
 				}
 				out = append(out, llm.Message{Role: llm.ToolReply, CallID: string(c.ID), Content: text})
 			}
 		}
 	}
 	return out
+}
+
+// frameMark is drawn from the prompt's id, which neither the model nor anything that it reads has ever seen. The same on every replica.
+func frameMark(p core.PromptID, c core.CallID) string {
+	sum := sha256.Sum256([]byte(string(p) + "/" + string(c)))
+	return hex.EncodeToString(sum[:6])
 }
 
 // shortCalls leaves out long arguments of calls in short.

@@ -109,8 +109,8 @@ func TestConversationIsShortened(t *testing.T) {
 	if !cut || size(less) > 20_000 || len(less) != len(whole) || !strings.Contains(less[3].Content, "left out of this older result") || !strings.Contains(less[2].Calls[0].Arguments, "left_out") {
 		t.Errorf("%d characters in %d messages, shortened %v", size(less), len(less), cut)
 	}
-	if last := less[len(less)-1]; len(last.Content) != 2000 {
-		t.Errorf("the latest result has %d characters", len(last.Content))
+	if last := llm.Unframe(less[len(less)-1].Content); len(last) != 2000 {
+		t.Errorf("the latest result has %d characters", len(last))
 	}
 	least, cut := log.conversation("system", 5000)
 	if !cut || size(least) > 5000 {

@@ -136,7 +136,7 @@ func outcomes(messages []llm.Message) map[int][]string {
 	results := map[string]string{}
 	for _, m := range messages {
 		if m.Role == llm.ToolReply {
-			results[m.CallID] = m.Content
+			results[m.CallID] = llm.Unframe(m.Content)
 		}
 	}
 	got := map[int][]string{}
