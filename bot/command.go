@@ -41,6 +41,8 @@ func entries() map[string]entry {
 		"cancel":      {access.Operator, (*Desk).order},
 		"wait":        {access.Operator, (*Desk).settle},
 		"override":    {access.Operator, (*Desk).settle},
+		"diff":        {access.Viewer, (*Desk).diff},
+		"undo":        {access.Operator, (*Desk).undo},
 		"retry":       {access.Operator, (*Desk).retry},
 		"stop":        {access.Operator, (*Desk).stop},
 		"run-held":    {access.Operator, (*Desk).release},

@@ -30,7 +30,7 @@ func (s *Screen) conflict(l core.Letter, caps core.Capabilities, now time.Time) 
 	}
 	switch st {
 	case core.ConflictTheirs, core.ConflictCycle, core.ConflictFound:
-		card, word = "", core.Running
+		card = ""
 	}
 	b.WriteString(s.head(l, caps, word))
 	switch st {
@@ -48,8 +48,9 @@ func (s *Screen) conflict(l core.Letter, caps core.Capabilities, now time.Time) 
 		}
 		row := []core.Button{order(labelOverride, "", "override")}
 		if st == core.ConflictWaits {
-			b.WriteString("\n" + saysWaits)
+			b.WriteString(saysWaits)
 		} else {
+			b.WriteString(saysChoose)
 			row = append([]core.Button{order(labelWait, "primary", "wait")}, row...)
 		}
 		rows = [][]core.Button{row, {order(labelCancel, "danger", "cancel")}}

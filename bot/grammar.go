@@ -36,6 +36,8 @@ var grammar = []struct {
 	{"cancel", "cancel [ref]", "end a prompt", false, nil},
 	{"wait", "wait [ref]", "let a prompt in conflict wait until the others are done", false, nil},
 	{"override", "override [ref]", "let a prompt write what another session is writing", false, nil},
+	{"diff", "diff [ref]", "show what a session changed", true, nil},
+	{"undo", "undo [ref]", "put back what a prompt changed", true, nil},
 	{"retry", "retry [ref]", "do a prompt again", false, nil},
 	{"stop", "stop [ref]", "stop what the session does", true, nil},
 	{"run-held", "run-held [ref]", "let the prompts run that stop held", false, nil},

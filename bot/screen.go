@@ -121,21 +121,26 @@ func (s *Screen) end(ctx context.Context, l core.Letter, caps core.Capabilities)
 	}
 	var bs buttons
 	p := page{text: b.String()}
+	if len(e.Files) > 0 && !caps.Lines {
+		p.rows = append(p.rows, []core.Button{
+			bs.add(labelDiff, "", press{Do: doCommand, Command: "diff " + string(e.Session), Session: l.SessionID}),
+			bs.add(labelUndo, "", press{Do: doCommand, Command: "undo " + string(e.Prompt), Session: l.SessionID})})
+	}
 	if to != core.Done && !caps.Lines {
-		p.rows = [][]core.Button{{bs.add(labelRetry, "", press{Do: doCommand, Command: "retry " + string(e.Prompt), Session: l.SessionID})}}
+		p.rows = append(p.rows, []core.Button{bs.add(labelRetry, "", press{Do: doCommand, Command: "retry " + string(e.Prompt), Session: l.SessionID})})
 	}
 	ms := s.cfg.messages(p, caps, l.Place)
 	if n := len(ms); n > 0 {
 		ms[n-1].Card, ms[n-1].Replace = statusCard(l.PromptID), true
 		ms[n-1].Silent = to != core.Failed && !caps.Lines
 	}
-	if n := len(ms); to == core.Cancelled && n > 0 { // no answer tells of it: without a card it is a message of its own
+	if n := len(ms); (to == core.Cancelled || len(e.Files) > 0 && !caps.Lines) && n > 0 { // no answer tells of it: without a card it is a message of its own
 		docs, _, err := state.GetAll[delivery.Card](ctx, s.cfg.Store, []store.Key{state.CardKey(statusCard(l.PromptID)), state.CardKey(questionCard(l.PromptID))})
 		if err != nil {
 			return delivery.Rendered{}, err
 		}
 		ms[n-1].Replace = docs[0].Exists()
-		if docs[1].Exists() { // nobody is asked any more
+		if to == core.Cancelled && docs[1].Exists() { // nobody is asked any more
 			gone := s.cfg.messages(page{head: s.head(l, caps, to), text: escape(e.Error)}, caps, l.Place)
 			ms = append(replacing(gone, questionCard(l.PromptID)), ms...)
 		}

@@ -61,6 +61,9 @@ func (d *Desk) candidates(ctx context.Context, v *visit, command string) ([]cand
 			continue
 		}
 		c := candidate{ref: w.Session.Ref, title: w.Session.Title, session: w.Session.ID, prompt: w.Prompt.ID, owner: w.Session.Owner}
+		if command == "undo" {
+			c.prompt = w.Session.Last
+		}
 		if w.Session.ID == v.bound { // the active one comes first
 			out = append([]candidate{c}, out...)
 			continue
@@ -89,6 +92,8 @@ func fits(command string, w scheduler.View) bool {
 		return unfinished && w.Prompt.State == core.Blocked
 	case "run-held", "drop-held":
 		return w.Session.Held
+	case "undo":
+		return w.Session.Last != ""
 	case "retry":
 		return w.Session.Last != "" && !w.Session.Closed
 	}
@@ -207,7 +212,7 @@ func (d *Desk) resolve(ctx context.Context, c Command, n scheduler.Named, ref co
 	if n.Kind == scheduler.NamedSession {
 		x.prompt, x.owner = w.Prompt.ID, w.Session.Owner
 		x.approval = only(w.Prompt.Pending)
-		if c.Name == "retry" {
+		if c.Name == "retry" || c.Name == "undo" {
 			x.prompt = w.Session.Last
 		}
 	}

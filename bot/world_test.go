@@ -87,7 +87,7 @@ func (w *world) start() *replica {
 		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}}}, At: func(core.Place) (string, string) { return "", w.replies }})
 	r.desk = desk
 	r.scheduler = scheduler.New(scheduler.Config{Store: st, Agent: ag, Courier: screen.Courier(), Progress: screen.Progress, Lease: w.clock.lease(), Grace: 10 * time.Millisecond,
-		MaxQueue: w.queue, Expire: w.expire, Beat: children.Beat, Lost: children.KillAll, Host: "host", Version: "test", Logger: log})
+		MaxQueue: w.queue, Expire: w.expire, Foresee: ag.Foresee, Beat: children.Beat, Lost: children.KillAll, Host: "host", Version: "test", Logger: log})
 	desk.Serve(r.scheduler)
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop

@@ -29,16 +29,32 @@ func (s *Scheduler) block(b *state.Batch, sess core.Session, p *core.Prompt, c c
 	}
 	p.Conflict = &c
 	event := core.ConflictOpen
-	if s.cfg.Conflicts(sess.Workspace) == WaitConflicts || len(p.WaitsFor) > 0 && slices.Equal(p.WaitsFor, c.Paths) {
-		p.WaitsFor, event = c.Paths, core.ConflictWaits
+	unchosen := func(path string) bool { return !slices.Contains(p.WaitsFor, path) }
+	switch {
+	case s.cfg.Conflicts(sess.Workspace) == WaitConflicts:
+		p.WaitsFor = c.Paths
+		fallthrough
+	case !slices.ContainsFunc(c.Paths, unchosen): // it waits on
+		event = core.ConflictWaits
 		b.InsertNow(state.Waiters, string(p.ID), 0)
+	default:
+		p.WaitsFor = nil
 	}
-	b.Append(state.Lane(sess.ID), letter(s.clock.Now(), sess, *p, conflictEvent(event, c, ""), event == core.ConflictOpen || len(c.Cycle) > 0))
-	if len(c.Cycle) > 0 {
-		s.tellOwners(b, sess, *p, c, core.ConflictCycle, "")
-	}
+	s.tell(b, sess, *p, event)
 	b.Append(state.Audit, s.conflictEntry("blocked", sess, *p, c, ""))
 	return nil
+}
+
+// tell shows a blocked prompt's conflict, and a circle to the others in it.
+func (s *Scheduler) tell(b *state.Batch, sess core.Session, p core.Prompt, event core.ConflictState) {
+	c := *p.Conflict
+	b.Append(state.Lane(sess.ID), letter(s.clock.Now(), sess, p, conflictEvent(event, c, ""), event == core.ConflictOpen || len(c.Cycle) > 0))
+	if b.Fence == nil { // nobody holds the session who would send it
+		s.ready(b, sess.ID)
+	}
+	if len(c.Cycle) > 0 {
+		s.tellOwners(b, sess, p, c, core.ConflictCycle, "")
+	}
 }
 
 func conflictEvent(st core.ConflictState, c core.Conflict, who core.Person) core.Event {
@@ -196,6 +212,7 @@ func (s *Scheduler) look(ctx context.Context, id core.PromptID) error {
 	}
 	v, b := &p.prompt.Value, &state.Batch{}
 	if v.State != core.Blocked || v.Conflict == nil {
+		b.Expect(state.PromptKey(id), p.prompt.Version) // it may be blocked again by now
 		b.RemoveFrom(state.Waiters, string(id))
 		_, err := b.Commit(ctx, s.store)
 		return err
@@ -205,14 +222,25 @@ func (s *Scheduler) look(ctx context.Context, id core.PromptID) error {
 		return err
 	}
 	found, err := s.conflicts(ctx, l, id, toClaims(v.Conflict.Paths))
-	if err != nil || len(found) > 0 {
+	if err != nil {
 		return err
 	}
 	b.Durable = true
-	if err := s.requeue(b, p.session.Value, v, core.ConflictFree, ""); err != nil {
-		return err
+	switch c := l.conflict(found); {
+	case len(found) == 0:
+		if err := s.requeue(b, p.session.Value, v, core.ConflictFree, ""); err != nil {
+			return err
+		}
+		v.Since = s.clock.Now()
+	case slices.EqualFunc(c.Owners, v.Conflict.Owners, func(x, y core.Rival) bool { return x.Prompt == y.Prompt }):
+		return nil
+	default: // somebody else was faster, or only some are done: it waits for others now
+		c = l.wait(id, holder(s.clock.Now(), p.session.Value, *v), found)
+		b.Update(l.key, l.version, l.book)
+		c.Paths = v.Conflict.Paths
+		v.Conflict, v.Reason = &c, (&Collision{c}).Error()
+		s.tell(b, p.session.Value, *v, core.ConflictWaits)
 	}
-	v.Since = s.clock.Now()
 	b.Update(state.PromptKey(id), p.prompt.Version, *v)
 	_, err = b.Commit(ctx, s.store)
 	return err

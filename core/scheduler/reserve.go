@@ -126,13 +126,19 @@ func (s *Scheduler) reserve(ctx context.Context, b *state.Batch, sess core.Sessi
 		b.Update(l.key, l.version, l.book)
 		return nil, nil
 	}
-	l.book.Wait(p.ID, who, found)
-	c := l.conflict(found)
-	for _, id := range l.book.Cycle(p.ID) {
-		c.Cycle = append(c.Cycle, l.book.Holders[id].Ref)
-	}
+	c := l.wait(p.ID, who, found)
 	b.Update(l.key, l.version, l.book)
 	return &Collision{c}, nil
+}
+
+// wait notes in the book what a prompt waits for, and says what people are told of it.
+func (l *ledger) wait(id core.PromptID, who claims.Holder, found []preflight.Conflict) core.Conflict {
+	l.book.Wait(id, who, found)
+	c := l.conflict(found)
+	for _, member := range l.book.Cycle(id) {
+		c.Cycle = append(c.Cycle, l.book.Holders[member].Ref)
+	}
+	return c
 }
 
 func toClaims(paths []string) []preflight.Claim {
