@@ -70,7 +70,9 @@ func TestB024Rest(t *testing.T) {
 			}
 		}
 		w.shows(ann, "1. [S:")
-		w.wait(ann, "the answer", func(m telegramtest.Message) bool { return strings.Contains(m.Text, "n14.txt") && strings.Contains(m.Text, "[done]") })
+		w.wait(ann, "the answer", func(m telegramtest.Message) bool {
+			return strings.Contains(m.Text, "n14.txt") && strings.Contains(m.Text, "[done]")
+		})
 		w.shows(ann, "queued meanwhile")
 		over := flooded.Add(33 * time.Second)
 		// After the wait the chat is sent to slowly for a minute, and cards are never changed faster than the platform wants.
