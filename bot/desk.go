@@ -42,6 +42,18 @@ type visit struct {
 	out     []page // answers
 }
 
+// request is what the visitor asks, with the message that they point at as quoted data: it may be anybody's, and gives no orders.
+func (v *visit) request() string {
+	if v.Quote == "" || v.replied != "" { // the bot's own words are in the session
+		return v.Text
+	}
+	mark := "-----"
+	for strings.Contains(v.Quote, mark) {
+		mark += "-"
+	}
+	return v.Text + fmt.Sprintf(tellsQuoted, mark, v.Quote, mark)
+}
+
 func (v *visit) say(format string, args ...any) {
 	v.out = append(v.out, page{text: fmt.Sprintf(format, args...)})
 }
@@ -174,7 +186,7 @@ func (d *Desk) admit(ctx context.Context, v *visit, now time.Time) (scheduler.Su
 	if strings.TrimSpace(v.Text) == "" && len(v.Files) == 0 {
 		return scheduler.Submission{}, false
 	}
-	sub := scheduler.Submission{Event: v.ID, Author: v.Person, Place: v.Place, Text: v.Text, Message: v.Message, Attachments: v.Files}
+	sub := scheduler.Submission{Event: v.ID, Author: v.Person, Place: v.Place, Text: v.request(), Message: v.Message, Attachments: v.Files}
 	switch {
 	case v.replied != "":
 		sub.Session = v.replied
@@ -257,7 +269,10 @@ func (d *Desk) answer(ctx context.Context, v *visit) {
 	for _, p := range v.out {
 		ms := d.cfg.messages(p, v.caps, v.Place)
 		for i := range ms {
-			ms[i].Only, ms[i].Callback = v.Person, v.Callback
+			ms[i].Callback = v.Callback
+			if v.Kind != core.InJoined { // the welcome is for everybody
+				ms[i].Only = v.Person
+			}
 		}
 		r.messages = append(r.messages, ms...)
 	}
@@ -357,7 +372,7 @@ func (d *Desk) stranger(ctx context.Context, v *visit) error {
 }
 
 func (d *Desk) unknown(v *visit, c Command) {
-	text := fmt.Sprintf(saysNoCommand, c.Name)
+	text := fmt.Sprintf(saysNoCommand, code(cutRunes(c.Name, 40)))
 	if n := nearest(c.Name); n != "" {
 		text += fmt.Sprintf(saysNearest, v.caps.Slash, n)
 	}

@@ -106,10 +106,10 @@ func missing(st step, offered []llm.Tool) string {
 	return ""
 }
 
-// attached begins what a message holds behind the request when files came with it.
-const attached = "\n\nAttached file "
+// attached begins what a message holds behind the request when files or a quoted message came with it.
+const attached = "\n\nAttached "
 
-// last is the last request of the user, without the files that came with it, and what came after it.
+// last is the last request of the user, without what came with it, and what came after it.
 func last(messages []llm.Message) (string, []llm.Message) {
 	for i := len(messages) - 1; i >= 0; i-- {
 		if messages[i].Role == llm.User {
