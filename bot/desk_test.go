@@ -293,6 +293,28 @@ func TestOnceOnly(t *testing.T) {
 	}, "rob is operator")
 }
 
+// TestStopComesAgain: a stop that the platform delivers once more does not stop what was begun since.
+func TestStopComesAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, w *world) {
+		w.model.hold(true)
+		w.does("rob", "say one")
+		stop := w.event("rob", "rob", "stop")
+		for _, text := range []string{"stopped by rob", ""} {
+			if err := w.chat.post(stop); err != nil {
+				t.Fatal(err)
+			}
+			w.clock.settle(w, 0)
+			if got := said(w.chat.take()); !strings.Contains(got, text) || text == "" && got != "" {
+				t.Errorf("stop is answered %q, want %q", got, text)
+			}
+			w.does("rob", "say two")
+		}
+		if v := w.sessions()[0]; v.Prompt.State != core.Running {
+			t.Errorf("what was begun after the stop is %s", v.Prompt.State)
+		}
+	}, "rob is operator")
+}
+
 // TestCommandsComeAfterWhatWasBefore: in one batch, a command sees the prompts before it, and none behind it.
 func TestCommandsComeAfterWhatWasBefore(t *testing.T) {
 	bubble(t, func(t *testing.T, w *world) {
