@@ -91,6 +91,18 @@ func (d *Desk) Accept(ctx context.Context, adapter core.Adapter, events []core.I
 	}
 	for _, v := range visits {
 		sub, ok := d.admit(ctx, v, now)
+		if ok && d.maySteer(sub, v) {
+			if err := flush(false); err != nil {
+				return err
+			}
+			steered, err := d.steered(ctx, v, sub)
+			if err != nil {
+				return err
+			}
+			if steered {
+				continue
+			}
+		}
 		if ok && v.Group == "" {
 			subs, from = append(subs, sub), append(from, v)
 			continue
@@ -232,6 +244,7 @@ func (d *Desk) accepted(ctx context.Context, v *visit, a scheduler.Accepted) {
 		v.say(saysError, escape(trim(a.Err)))
 	case a.Duplicate:
 	case a.Ahead > 0:
+		d.interrupt(ctx, v, a)
 		if d.react(ctx, v, "queued") {
 			return
 		}

@@ -27,7 +27,7 @@ var begins = []string{"new", "submit", "prompt", "steer", "retry", "approve", "r
 
 // askLate asks whether a late message, or with command a late command, is to be run after all.
 func (d *Desk) askLate(ctx context.Context, v *visit, command string) error {
-	p := press{Session: v.replied, Event: v.ID, Text: v.Text, Message: v.Message, Files: v.Files, Command: command, For: v.Person}
+	p := press{Session: v.replied, Event: v.ID, Text: v.request(), Message: v.Message, Files: v.Files, Command: command, For: v.Person}
 	if p.Session == "" {
 		p.Session = v.bound
 	}

@@ -40,6 +40,7 @@ type world struct {
 	grants  access.Grants
 	own     bool // operators approve what they asked for
 	replies string
+	busy    string // what a message to a session at work does
 	turns   int
 	context int
 	queue   int
@@ -84,7 +85,7 @@ func (w *world) start() *replica {
 	ag := agent.New(agent.Config{Model: w.model, Tools: append(file.Tools(), command.Tools()...), Sandbox: children, Home: w.dir, Context: w.context,
 		Workspaces: []agent.Workspace{{Name: "default", Dir: w.dir, Capabilities: map[string]bool{"filesystem": true, "shell": true}}}, Limits: agent.Limits{Turns: w.turns}})
 	screen, desk := bot.New(bot.Config{Store: st, Adapters: []core.Adapter{conn}, Access: access.Access{Configured: w.grants, ApproveOwn: w.own}, Demo: true, Logger: log,
-		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}}}, At: func(core.Place) (string, string) { return "", w.replies }})
+		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}, Busy: w.busy}}, At: func(core.Place) (string, string) { return "", w.replies }})
 	r.desk = desk
 	r.scheduler = scheduler.New(scheduler.Config{Store: st, Agent: ag, Courier: screen.Courier(), Progress: screen.Progress, Lease: w.clock.lease(), Grace: 10 * time.Millisecond,
 		MaxQueue: w.queue, Expire: w.expire, Foresee: ag.Foresee, Beat: children.Beat, Lost: children.KillAll, Host: "host", Version: "test", Logger: log})
@@ -270,6 +271,8 @@ func (w *world) given(text string) error {
 		w.chat.caps.Buttons = false
 	case text == "progress": // status cards are shown
 		w.chat.progress = true
+	case strings.HasPrefix(text, "messages to a session at work "): // steer, interrupt
+		w.busy = words[len(words)-1]
 	case text == "nobody approves their own":
 		w.own = false
 	case strings.HasPrefix(text, "thread replies "):

@@ -199,7 +199,20 @@ func (s *Scheduler) Resume(ctx context.Context, id core.PromptID, who core.Perso
 // Steer gives an unfinished prompt a message that the model reads before its next turn. One that comes too late for that becomes a prompt of its own,
 // which runs next.
 func (s *Scheduler) Steer(ctx context.Context, id core.PromptID, who core.Person, text string) (core.Prompt, error) {
+	return s.SteerOnce(ctx, id, who, text, "")
+}
+
+// SteerOnce is Steer for an inbound event, which is remembered in the same commit; if it was already, nothing is given. An empty event is never the same.
+func (s *Scheduler) SteerOnce(ctx context.Context, id core.PromptID, who core.Person, text, event string) (core.Prompt, error) {
 	return s.change(ctx, id, "steer", who, func(b *state.Batch, p *pair) error {
+		if event != "" {
+			seen, _, err := state.Get[Seen](ctx, s.store, state.EventKey(event))
+			if err != nil || seen.Exists() {
+				return err
+			}
+			b.Expect(state.EventKey(event), 0)
+			b.Put(state.EventKey(event), Seen{Session: p.session.Value.ID}, EventKept)
+		}
 		v := &p.prompt.Value
 		if v.State.Ended() {
 			return fmt.Errorf("%w: prompt %s is %s; write a new one", core.ErrRefused, v.Ref, v.State.Word())
