@@ -152,6 +152,35 @@ func Seal(ctx context.Context, s store.Store) error {
 	return err
 }
 
+// Expire removes entries, and the seals over them, that are older than Keep: at most a page at a time.
+func Expire(ctx context.Context, s store.Store) error {
+	snap, err := s.Get(ctx, state.SealKey)
+	if err != nil {
+		return err
+	}
+	old := snap.Time.Add(-Keep)
+	seals, err := s.Read(ctx, state.Seals, 0, 0)
+	if err != nil {
+		return err
+	}
+	var b state.Batch
+	for _, r := range seals {
+		var x seal
+		if err := json.Unmarshal(r.Value, &x); err != nil {
+			return fmt.Errorf("read seal at %d: %w", r.Position, err)
+		}
+		if !x.Time.Before(old) { // whole stretches only, so that what is left can be verified
+			break
+		}
+		b.Trim = []store.Trim{{Log: state.Audit, Before: x.To + 1}, {Log: state.Seals, Before: r.Position + 1}}
+	}
+	if len(b.Trim) == 0 {
+		return nil
+	}
+	_, err = b.Commit(ctx, s)
+	return err
+}
+
 // Report is what Verify found.
 type Report struct {
 	Entries  int
@@ -160,7 +189,7 @@ type Report struct {
 	Problems []string // none: nothing was changed
 }
 
-// Verify compares the log with its seals. Entries that were removed because of their age are not missed; everything else is.
+// Verify compares the log with its seals. Entries that Expire removed are gone with their seals and not missed; everything else is.
 func Verify(ctx context.Context, s store.Store) (Report, error) {
 	var out Report
 	var seals []seal
@@ -205,21 +234,16 @@ func Verify(ctx context.Context, s store.Store) (Report, error) {
 		i++
 		begin()
 	}
-	first := true
+	begin()
 	err = walk(ctx, s, state.Audit, 0, func(r store.Record) error {
-		if first { // seals of entries that are too old to be kept have nothing to be compared with
-			first = false
-			for i < len(seals) && seals[i].To < r.Position {
-				i++
-			}
-			begin()
-		}
 		for i < len(seals) && r.Position > seals[i].To {
 			end()
 		}
 		out.Entries++
 		if i >= len(seals) {
-			out.Unsealed++
+			if out.Unsealed++; r.Position < h.Value.Next {
+				out.Problems = append(out.Problems, fmt.Sprintf("the seal over the entry at %d is gone", r.Position))
+			}
 			return nil
 		}
 		sum.Write(r.Value)
@@ -230,7 +254,7 @@ func Verify(ctx context.Context, s store.Store) (Report, error) {
 	if err != nil {
 		return out, err
 	}
-	for !first && i < len(seals) {
+	for i < len(seals) {
 		end()
 	}
 	return out, nil
