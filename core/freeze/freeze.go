@@ -60,8 +60,20 @@ func (f Frozen) Over(workspace string, who core.Person) (scope Scope, ice Ice, o
 // List is what is frozen, in order.
 func (f Frozen) List() []Scope { return slices.Sorted(maps.Keys(f.Scopes)) }
 
+// check refuses a scope that would freeze nothing.
+func (s Scope) check() error {
+	kind, name, _ := strings.Cut(string(s), "/")
+	if s == All || name != "" && (kind == "workspace" || kind == "person") {
+		return nil
+	}
+	return fmt.Errorf("%w: %q is nothing that can be frozen; write all, workspace/NAME or person/ID", core.ErrRefused, string(s))
+}
+
 // Set freezes a scope, or with a nil reason thaws it. Freezing what is frozen keeps the first reason.
 func Set(ctx context.Context, s store.Store, scope Scope, who core.Person, reason *string) error {
+	if err := scope.check(); err != nil {
+		return err
+	}
 	for {
 		d, now, err := state.Get[Frozen](ctx, s, state.FreezeKey)
 		if err != nil {

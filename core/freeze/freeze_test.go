@@ -23,6 +23,11 @@ func TestFreezeAndThaw(t *testing.T) {
 	if err := set(freeze.Workspace("shop"), nil); !errors.Is(err, core.ErrRefused) {
 		t.Errorf("thawed what was not frozen: %v", err)
 	}
+	for _, scope := range []freeze.Scope{"", "shop", "workspace/", "everything/x"} {
+		if err := set(scope, &why); !errors.Is(err, core.ErrRefused) {
+			t.Errorf("%q: %v", scope, err)
+		}
+	}
 	for _, scope := range []freeze.Scope{freeze.Workspace("shop"), freeze.Person("test:bob")} {
 		if err := set(scope, &why); err != nil {
 			t.Fatal(err)
