@@ -14,6 +14,7 @@ type Place interface {
 	IsFile(w word.Word) bool // exists and is no directory
 	IsLink(w word.Word) bool // is a link, or leads through one
 	Inside(w word.Word) bool // is known to lie in the workspace
+	Certain() bool           // the working directory is one that is known
 }
 
 // call is a command being looked at.

@@ -49,6 +49,8 @@ func (c *call) special() bool {
 		c.copy(tool, rest)
 	case "rm":
 		c.remove(rest)
+	case "mkdir":
+		c.mkdir(rest)
 	case "chmod":
 		c.generic(rest)
 	case "chown", "chgrp":
@@ -189,6 +191,9 @@ func (c *call) copy(tool string, rest []word.Word) {
 		case at.Kind != word.Known:
 			to = word.Word{Kind: word.Open}
 		case into:
+			if !c.place.Certain() && len(sources) == 1 {
+				c.effect(Writes, at, files.One)
+			}
 			to, e = join(at, s)
 		}
 		if e == files.One && c.moved(s) == files.Tree && (tool == "cp" && tree || tool == "mv") {
@@ -279,6 +284,22 @@ func remote(text string) bool {
 	return i > 0 && !strings.Contains(text[:i], "/")
 }
 
+// mkdir makes the directories above as well if it is told to.
+func (c *call) mkdir(rest []word.Word) {
+	for _, w := range rest {
+		c.write(w, files.One)
+		if w.Kind != word.Known || !c.has("-p") {
+			continue
+		}
+		for up := path.Dir(w.Text); up != "." && up != "/" && path.Base(up) != ".."; up = path.Dir(up) {
+			if c.place.Certain() && c.place.IsDir(Under(c.dir, word.Lit(up))) {
+				break
+			}
+			c.write(word.Lit(up), files.One)
+		}
+	}
+}
+
 func (c *call) remove(rest []word.Word) {
 	e := files.One
 	if c.has("-r") || c.hidden {
@@ -327,39 +348,6 @@ func (c *call) dd(rest []word.Word) {
 		} else if w.Kind != word.Known {
 			c.opaque("a word that is not known may name a file to write")
 		}
-	}
-}
-
-func (c *call) gofmt(rest []word.Word) {
-	for _, w := range rest {
-		c.read(w, files.Tree)
-		if c.has("-w") {
-			e := files.One
-			if c.place.IsDir(Under(c.dir, w)) {
-				e = files.Tree
-			}
-			c.write(w, e)
-		}
-	}
-}
-
-func (c *call) compiler(rest []word.Word) {
-	c.generic(rest)
-	if _, ok := c.opt("-o"); ok {
-		return
-	}
-	if !c.has("-c", "-S") {
-		c.write(word.Lit("a.out"), files.One)
-		return
-	}
-	for _, w := range rest {
-		if w.Kind != word.Known {
-			c.write(word.Lit("."), files.New)
-			continue
-		}
-		base := strings.TrimSuffix(path.Base(w.Text), path.Ext(w.Text))
-		c.write(word.Lit(base+".o"), files.One)
-		c.write(word.Lit(base+".s"), files.One)
 	}
 }
 

@@ -316,3 +316,36 @@ func (c *call) gitGlobals() {
 		}
 	}
 }
+
+func (c *call) gofmt(rest []word.Word) {
+	for _, w := range rest {
+		c.read(w, files.Tree)
+		if c.has("-w") {
+			e := files.One
+			if c.place.IsDir(Under(c.dir, w)) {
+				e = files.Tree
+			}
+			c.write(w, e)
+		}
+	}
+}
+
+func (c *call) compiler(rest []word.Word) {
+	c.generic(rest)
+	if _, ok := c.opt("-o"); ok {
+		return
+	}
+	if !c.has("-c", "-S") {
+		c.write(word.Lit("a.out"), files.One)
+		return
+	}
+	for _, w := range rest {
+		if w.Kind != word.Known {
+			c.write(word.Lit("."), files.New)
+			continue
+		}
+		base := strings.TrimSuffix(path.Base(w.Text), path.Ext(w.Text))
+		c.write(word.Lit(base+".o"), files.One)
+		c.write(word.Lit(base+".s"), files.One)
+	}
+}

@@ -12,6 +12,7 @@ type nowhere struct{}
 func (nowhere) IsDir(word.Word) bool  { return false }
 func (nowhere) IsFile(word.Word) bool { return false }
 func (nowhere) IsLink(word.Word) bool { return false }
+func (nowhere) Certain() bool         { return true }
 func (nowhere) Inside(word.Word) bool { return true }
 
 func mustLoad(t *testing.T) *Table {

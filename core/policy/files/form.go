@@ -8,11 +8,14 @@ import (
 // maxLinks is the number of links after which a path counts as a circle, as in the kernel.
 const maxLinks = 40
 
+// maxPath is twice the length of a path that the kernel takes; nothing is found out about longer ones.
+const maxPath = 8192
+
 // Forms are the paths that one text can mean.
 type Forms struct {
 	Paths  []string // absolute and clean, without repetition; the first is the cleaned text
 	Circle bool     // links lead in a circle
-	Magic  bool     // passes through a link that the kernel makes up, such as /proc/self/cwd
+	Magic  bool     // where it leads cannot be told: it passes through a link that the kernel makes up, such as /proc/self/cwd
 }
 
 // FormsOf returns the forms of an absolute path that need not be clean: the cleaned text, the same with links resolved,
@@ -21,6 +24,10 @@ type Forms struct {
 func FormsOf(v *View, text string) Forms {
 	clean := path.Clean(text)
 	f := Forms{Paths: []string{clean}, Magic: magic(clean)}
+	if len(text) > maxPath {
+		f.Magic = true
+		return f
+	}
 	for _, start := range []string{clean, text} {
 		walked, ok := walk(v, start)
 		if !ok {

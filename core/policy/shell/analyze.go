@@ -182,6 +182,7 @@ type nowhere struct{}
 func (nowhere) IsDir(word.Word) bool  { return false }
 func (nowhere) IsFile(word.Word) bool { return false }
 func (nowhere) IsLink(word.Word) bool { return false }
+func (nowhere) Certain() bool         { return false }
 func (nowhere) Inside(word.Word) bool { return false }
 
 // readings walks the other ways in which a script outside the subset may be read, and what may be commands in spans of it. Each can only add to what is found.

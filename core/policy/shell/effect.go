@@ -28,6 +28,9 @@ func (a at) IsDir(x word.Word) bool {
 	return false
 }
 
+// Certain reports whether there is only one directory to run in.
+func (a at) Certain() bool { return len(a.s.dirs) == 1 }
+
 // IsFile reports whether a word leads to something else than a directory from any of them.
 func (a at) IsFile(x word.Word) bool {
 	for _, p := range a.s.absolute(x.Text) {
