@@ -35,6 +35,16 @@ type Limits struct {
 	Turns  int           // answers of the model; default 50
 	Time   time.Duration // of one run; default 30 minutes
 	Tokens int64         // sent and received; 0: no limit
+	Money  float64       // by Price; 0: no limit
+	Price  Price
+}
+
+// Price is what a million tokens cost: sent, received, and sent but known to the provider.
+type Price struct{ In, Out, Cached float64 }
+
+// Of is what was used in money.
+func (p Price) Of(u core.Usage) float64 {
+	return (p.In*float64(u.In-u.Cached) + p.Cached*float64(u.Cached) + p.Out*float64(u.Out)) / 1e6
 }
 
 // Config is what an agent needs. Model, Tools and Workspaces have no default.
@@ -246,6 +256,8 @@ func (t *turns) limit() string {
 		return fmt.Sprintf(saysTime, l.Time)
 	case l.Tokens > 0 && tokens.In+tokens.Out >= l.Tokens*int64(times):
 		return fmt.Sprintf(saysTokens, tokens.In+tokens.Out)
+	case l.Money > 0 && l.Price.Of(tokens) >= l.Money*float64(times):
+		return fmt.Sprintf(saysMoney, l.Price.Of(tokens))
 	}
 	return ""
 }

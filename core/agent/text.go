@@ -11,6 +11,7 @@ const (
 	saysInvalid   = "The model keeps asking for tools in a way that cannot be understood. Shall it go on?"
 	saysTurns     = "It has asked the model %d times, which is the limit. Continue?"
 	saysTime      = "It has worked for more than %s, which is the limit. Continue?"
+	saysMoney     = "It has cost %.2f, which is the limit. Continue?"
 	saysTokens    = "It has used %d tokens, which is the limit. Continue?"
 	saysSilent    = "The model gave no answer."
 	saysSilentDid = "The model gave no answer after %d tool calls; the last was: %s"

@@ -16,6 +16,7 @@ import (
 type Claim struct {
 	Replica core.ReplicaID `json:"replica"`
 	Since   time.Time      `json:"since"`
+	Author  core.Person    `json:"author,omitempty"` // of the prompt that runs
 }
 
 // candidate is a session that may be claimed, with its first prompt if it has one. fresh says that it comes straight from Accept: its lane
@@ -76,6 +77,9 @@ func (s *Scheduler) scan(ctx, hard context.Context, holdings *sync.WaitGroup) er
 		}
 		s.clock.Observe(page.Time)
 		found, err := s.candidates(ctx, page.Entries)
+		if err == nil {
+			found, err = s.within(ctx, found)
+		}
 		if err != nil {
 			return err
 		}
@@ -223,7 +227,7 @@ func (s *Scheduler) claim(ctx context.Context, h *holding, c candidate) (*Run, e
 	b.Durable = true
 	b.Expect(state.SessionKey(sess.ID), c.session.Version)
 	b.Expect(state.ClaimKey(sess.ID), 0)
-	b.Hold(state.ClaimKey(sess.ID), Claim{Replica: replica, Since: now}, string(replica), 0)
+	claim := Claim{Replica: replica, Since: now}
 	b.InsertNow(state.Running, string(sess.ID), 0)
 	b.InsertNow(state.ByWorkspace(sess.Workspace), string(sess.ID), 0)
 	b.RemoveFrom(state.Ready, string(sess.ID))
@@ -242,7 +246,13 @@ func (s *Scheduler) claim(ctx context.Context, h *holding, c candidate) (*Run, e
 			s.appendRecords(&b, sess.ID, *run.first)
 		}
 		b.Update(state.PromptKey(p.ID), c.prompt.Version, p)
+		if err := s.count(ctx, &b, sess, p); err != nil {
+			return nil, err
+		}
+		claim.Author = p.Author
+		b.InsertNow(state.ByAuthor(p.Author), string(sess.ID), 0)
 	}
+	b.Hold(state.ClaimKey(sess.ID), claim, string(replica), 0)
 	if p.State == core.Running {
 		run.Prompt = p
 		h.setSteered(len(p.Steer) > 0)

@@ -19,12 +19,8 @@ const (
 	dueAlbum  = "album/"
 )
 
-// remindAfter is when a person who has not answered an approval is reminded; once more the next morning, remindAgain later, because nobody knows
-// their time zone.
-const (
-	remindAfter = time.Hour
-	remindAgain = 18 * time.Hour
-)
+// remindAgain is how long after the first reminder of an approval there is another: the next morning, as far as one can say who does not know people's time zone.
+const remindAgain = 18 * time.Hour
 
 // due does what has become due by the store's clock. Everything due is done in a commit that changes the document that it is about, so it happens once.
 func (s *Scheduler) due(ctx context.Context) {
@@ -69,11 +65,11 @@ func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id cor
 		}
 	case kind == dueRemind:
 		v := a.Value
-		if v.Reminded > 0 && now.Sub(v.Created) < remindAfter+remindAgain {
+		if v.Reminded > 0 && now.Sub(v.Created) < s.cfg.Remind+remindAgain {
 			return nil // another replica was faster
 		}
 		b.Batch.Expect, b.Batch.Remove = nil, nil
-		if v.Reminded++; v.Reminded == 1 && now.Sub(v.Created) < 2*remindAfter {
+		if v.Reminded++; v.Reminded == 1 && now.Sub(v.Created) < 2*s.cfg.Remind+time.Minute {
 			b.InsertNow(state.Due, member, remindAgain)
 		} else {
 			b.RemoveFrom(state.Due, member)

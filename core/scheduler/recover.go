@@ -94,6 +94,9 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 	}
 	b.RemoveFrom(state.Running, string(id))
 	b.RemoveFrom(state.ByWorkspace(sess.Value.Workspace), string(id))
+	if claim.Value.Author != "" {
+		b.RemoveFrom(state.ByAuthor(claim.Value.Author), string(id))
+	}
 	if !sess.Exists() {
 		_, err := b.Commit(ctx, s.store)
 		return err

@@ -48,8 +48,12 @@ type Config struct {
 	MaxInFlight int
 	// MaxQueue is how many unfinished prompts a session may have. Default 20.
 	MaxQueue int
+	// MaxPerPerson and MaxPerWorkspace are how many prompts of one author, and in one workspace, run at once on all replicas; 0: no limit.
+	MaxPerPerson, MaxPerWorkspace int
 	// Expire is how long an approval waits for an answer. Default 7 days.
 	Expire time.Duration
+	// Remind is when people are reminded of an approval for the first time; the second time is 18 hours later. Default an hour; negative: never.
+	Remind time.Duration
 	// Serves and Reaches say which sessions this replica may hold: it has the workspace's directory, and can speak at the place.
 	// Default: all.
 	Serves  func(workspace string) bool
@@ -82,6 +86,7 @@ func (c Config) withDefaults() Config {
 	def(&c.Lease, 15*time.Second)
 	def(&c.Grace, 30*time.Second)
 	def(&c.Expire, 7*24*time.Hour)
+	def(&c.Remind, time.Hour)
 	if c.MaxInFlight == 0 {
 		c.MaxInFlight = 128
 	}

@@ -219,7 +219,9 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 		s.name(b, a.Ref, Named{Kind: NamedApproval, ID: string(a.ID), Session: sess.ID})
 		b.InsertNow(state.Pending, string(a.ID), 0)
 		b.InsertNow(state.Due, dueExpire+string(a.ID), s.cfg.Expire)
-		b.InsertNow(state.Due, dueRemind+string(a.ID), remindAfter)
+		if s.cfg.Remind > 0 {
+			b.InsertNow(state.Due, dueRemind+string(a.ID), s.cfg.Remind)
+		}
 		b.Append(state.Audit, Entry{Time: now, What: "asked", Session: sess.Ref, Prompt: p.Ref, Request: a.Ref, Who: a.Author, Tool: a.Action.Tool,
 			Show: a.Action.Show, Digest: a.Digest, Rule: a.Rule, Trace: p.Trace})
 		p.Pending = append(p.Pending, a.ID)
@@ -298,6 +300,9 @@ func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Durati
 		b.Batch.Delete = append(b.Batch.Delete, state.ClaimKey(r.Session.ID))
 		b.RemoveFrom(state.Running, string(r.Session.ID))
 		b.RemoveFrom(state.ByWorkspace(r.Session.Workspace), string(r.Session.ID))
+		if r.Prompt.ID != "" {
+			b.RemoveFrom(state.ByAuthor(r.Prompt.Author), string(r.Session.ID))
+		}
 		switch {
 		case runnable(sess.Value, next):
 			s.ready(b, r.Session.ID)

@@ -32,6 +32,7 @@ import (
 //	pair/<code>      access     a pairing code                   1 hour
 //	freeze           freeze     what is frozen                   never
 //	seal             audit      the last seal                    never
+//	quota/<limit>    scheduler  one a limit of a deployment      1 hour
 //	claims/<name>    scheduler  one a workspace                  never; its entries with their prompts
 func SessionKey(id core.SessionID) store.Key   { return store.Key("session/" + id) }
 func ClaimKey(id core.SessionID) store.Key     { return store.Key("claim/" + id) }
@@ -56,6 +57,7 @@ func DoubtKey(id core.SessionID) store.Key     { return store.Key("doubt/" + id)
 func RestKey(place string) store.Key           { return store.Key("rest/" + place) }
 func SessionRules(id core.SessionID) store.Key { return store.Key("rules/session/" + id) }
 func WorkspaceRules(name string) store.Key     { return store.Key("rules/workspace/" + name) }
+func QuotaKey(limit string) store.Key          { return store.Key("quota/" + limit) }
 func ClaimsKey(workspace string) store.Key     { return store.Key("claims/" + workspace) }
 func ListedKey(p core.Place, who core.Person) store.Key {
 	return store.Key("listed/" + p.Key() + "/" + string(who))
@@ -91,6 +93,9 @@ func ByPlace(p core.Place) store.Index { return store.Index("by-place/" + p.Key(
 
 // ByWorkspace holds the sessions of a workspace that a replica holds now: the quota of a workspace is counted from it.
 func ByWorkspace(name string) store.Index { return store.Index("by-workspace/" + name) }
+
+// ByAuthor holds the sessions in which a person's prompt runs now: the quota of a person is counted from it.
+func ByAuthor(p core.Person) store.Index { return store.Index("by-author/" + p) }
 
 // Belongs holds the keys of the documents that go with a session when it is forgotten: its prompts, approvals and refs.
 func Belongs(id core.SessionID) store.Index { return store.Index("belongs/" + id) }

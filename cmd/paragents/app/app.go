@@ -154,7 +154,8 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Alive: alive, Log: log})
 	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
 		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected(cfg, path), Sandbox: runner, Fetch: fetcher(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
-		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt)}, Logger: log})
+		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt),
+			Money: cfg.Limits.Money.Prompt, Price: dearest(cfg)}, Logger: log})
 	rights := rights(cfg, o.Admins)
 	terms := terms(cfg, spaces, o.Adapters)
 	a := &App{Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner}
@@ -166,7 +167,8 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 		host = "unknown"
 	}
 	sc := scheduler.Config{Store: st, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
-		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, Expire: cfg.Approvals.Expire, Serves: serves(spaces), Reaches: o.Reaches,
+		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, MaxPerPerson: cfg.Limits.MaxPerPerson, MaxPerWorkspace: cfg.Limits.MaxPerWorkspace,
+		Expire: cfg.Approvals.Expire, Remind: remind(cfg), Serves: serves(spaces), Reaches: o.Reaches,
 		Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Terms: terms, Host: host, Version: s.Version, Logger: log}
 	if sc.Courier == nil {
 		sc.Courier, sc.Progress = screen.Courier(), screen.Progress
@@ -240,6 +242,9 @@ func workspaces(cfg *config.Config) ([]agent.Workspace, []bot.Workspace, error) 
 		if err != nil {
 			return nil, nil, fmt.Errorf("workspace %s: %w; make the directory, or correct its path", w.Name, err)
 		}
+		if w.Sandbox == "require" && w.Capabilities.Shell {
+			return nil, nil, fmt.Errorf("workspace %s: sandbox is require, and this version cannot confine commands; set sandbox: auto to run them by the rules alone, or capabilities.shell: false", w.Name)
+		}
 		caps := map[string]bool{"filesystem": w.Capabilities.Filesystem, "shell": w.Capabilities.Shell}
 		var names []string
 		for name, on := range caps {
@@ -251,7 +256,7 @@ func workspaces(cfg *config.Config) ([]agent.Workspace, []bot.Workspace, error) 
 		spaces = append(spaces, agent.Workspace{Name: w.Name, Dir: dir, Capabilities: caps,
 			Rules: policy.Layer{Name: "workspace", Deny: w.Rules.Deny, Ask: w.Rules.Ask, Allow: w.Rules.Allow}})
 		shown = append(shown, bot.Workspace{Name: w.Name, Dir: dir, Capabilities: names, Deny: append(slices.Clone(cfg.Rules.Deny), w.Rules.Deny...),
-			Ask: append(slices.Clone(cfg.Rules.Ask), w.Rules.Ask...), Allow: append(slices.Clone(cfg.Rules.Allow), w.Rules.Allow...), Busy: w.Busy})
+			Ask: append(slices.Clone(cfg.Rules.Ask), w.Rules.Ask...), Allow: append(slices.Clone(cfg.Rules.Allow), w.Rules.Allow...)})
 	}
 	return spaces, shown, nil
 }

@@ -85,8 +85,7 @@ type Workspace struct {
 	Rules        Rules        `yaml:"rules" doc:"Rules for this workspace."`
 	Isolation    string       `yaml:"isolation" enum:"shared|worktree" doc:"shared: sessions work in the directory itself; worktree: each in a git worktree of its own."`
 	Conflicts    string       `yaml:"conflicts" enum:"ask|wait|override" doc:"What happens to a prompt that would write what another one is writing."`
-	Busy         string       `yaml:"busy" enum:"queue|steer|interrupt" doc:"What a message to a session at work does: wait its turn, be told to the model now, or stop what runs."`
-	Sandbox      string       `yaml:"sandbox" enum:"auto|require" doc:"auto: commands are confined as far as the machine can; require: refused where it cannot."`
+	Sandbox      string       `yaml:"sandbox" enum:"auto|require" doc:"auto: commands run confined as far as this version can; require: no start where it cannot."`
 }
 
 // Capabilities are switches, one for each group of tools.
@@ -172,23 +171,17 @@ type Limits struct {
 	Turns           int           `yaml:"turns" min:"1" max:"10000" doc:"Times that the model is asked for one prompt."`
 	Time            time.Duration `yaml:"time" min:"1s" max:"168h" doc:"How long one prompt may run, waiting for people not counted."`
 	Tokens          TokenBudget   `yaml:"tokens" doc:"Tokens, sent and received; 0: no limit."`
-	Money           MoneyBudget   `yaml:"money" doc:"Money, counted by llm.price in its currency; 0: no limit."`
+	Money           MoneyBudget   `yaml:"money" doc:"Money, counted by llm.price in its currency, at the dearest of the configured models; 0: no limit."`
 }
 
 // TokenBudget limits tokens.
 type TokenBudget struct {
-	Prompt  int `yaml:"prompt" min:"0" doc:"For one prompt."`
-	Session int `yaml:"session" min:"0" doc:"For one session."`
-	Person  int `yaml:"person" min:"0" doc:"For one person in a day."`
-	Day     int `yaml:"day" min:"0" doc:"For everybody together in a day."`
+	Prompt int `yaml:"prompt" min:"0" doc:"For one prompt."`
 }
 
 // MoneyBudget limits money.
 type MoneyBudget struct {
-	Prompt  float64 `yaml:"prompt" min:"0" doc:"For one prompt."`
-	Session float64 `yaml:"session" min:"0" doc:"For one session."`
-	Person  float64 `yaml:"person" min:"0" doc:"For one person in a day."`
-	Day     float64 `yaml:"day" min:"0" doc:"For everybody together in a day."`
+	Prompt float64 `yaml:"prompt" min:"0" doc:"For one prompt."`
 }
 
 // OpenAI is the default of llm.base_url, and the only endpoint that OPENAI_API_KEY is sent to without being asked for.
@@ -214,6 +207,6 @@ func defaultWorkspace(name, path string) Workspace {
 	return Workspace{
 		Name: name, Path: path,
 		Capabilities: Capabilities{Filesystem: true, Shell: true, Git: true},
-		Isolation:    "shared", Conflicts: "ask", Busy: "queue", Sandbox: "auto",
+		Isolation:    "shared", Conflicts: "ask", Sandbox: "auto",
 	}
 }

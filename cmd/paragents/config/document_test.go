@@ -122,7 +122,7 @@ func TestShowIsAConfiguration(t *testing.T) {
 	for _, dir := range []string{"a", "b"} {
 		m.write(filepath.Join(m.dir, dir, "x"), "")
 	}
-	m.environ = []string{"PARAGENTS_ACCESS_VIEWERS=telegram:1,telegram:2", "PARAGENTS_LEASE=1m30s", "PARAGENTS_LIMITS_MONEY_DAY=0.125"}
+	m.environ = []string{"PARAGENTS_ACCESS_VIEWERS=telegram:1,telegram:2", "PARAGENTS_LEASE=1m30s", "PARAGENTS_LIMITS_MONEY_PROMPT=0.125"}
 	m.user(`
 llm: {provider: openai, base_url: "http://localhost:1/v1", model: "true", fallbacks: [{model: "a: b # c"}, {model: d}], price: {"gpt 5": {in: 1.5}, "": {out: 1e3}}}
 store: {url: "file:state.db"}
@@ -200,7 +200,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s_file is missing", path)
 		}
 	})
-	for path, want := range map[string]any{"lease": "15s", "limits.max_in_flight": 128.0, "approvals.approve_own": true, "workspaces[].busy": "queue"} {
+	for path, want := range map[string]any{"lease": "15s", "limits.max_in_flight": 128.0, "approvals.approve_own": true, "workspaces[].isolation": "shared"} {
 		if got := find(path).Default; got != want {
 			t.Errorf("%s: default %v, want %v", path, got, want)
 		}

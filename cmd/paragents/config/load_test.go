@@ -334,7 +334,7 @@ func TestEveryoneIsSaidLoudly(t *testing.T) {
 
 func TestMoneyNeedsAPrice(t *testing.T) {
 	m := newMachine(t)
-	m.user("llm: {api_key: k, model: a, fallbacks: [{model: b}], price: {a: {in: 1, out: 2}}}\nlimits: {money: {day: 10}}\n")
+	m.user("llm: {api_key: k, model: a, fallbacks: [{model: b}], price: {a: {in: 1, out: 2}}}\nlimits: {money: {prompt: 10}}\n")
 	c, warnings := m.load()
 	if len(warnings) != 1 || !strings.Contains(warnings[0], `limits.money: cannot be counted for "b"`) {
 		t.Errorf("warnings %q", warnings)

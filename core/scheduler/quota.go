@@ -1,0 +1,92 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+)
+
+// quota is a document that claims under one limit change, so that of several which count at the same moment one wins.
+type quota struct {
+	By core.ReplicaID `json:"by"`
+}
+
+// quotaKept outlives every claim under way.
+const quotaKept = time.Hour
+
+// limit is a quota that a prompt counts for: what the index holds now must be less than most.
+type limit struct {
+	key   store.Key
+	index store.Index
+	most  int
+}
+
+// limits are the quotas of a session's first prompt.
+func (s *Scheduler) limits(sess core.Session, p core.Prompt) []limit {
+	var out []limit
+	if s.cfg.MaxPerPerson > 0 {
+		out = append(out, limit{state.QuotaKey("person/" + string(p.Author)), state.ByAuthor(p.Author), s.cfg.MaxPerPerson})
+	}
+	if s.cfg.MaxPerWorkspace > 0 {
+		out = append(out, limit{state.QuotaKey("workspace/" + sess.Workspace), state.ByWorkspace(sess.Workspace), s.cfg.MaxPerWorkspace})
+	}
+	return out
+}
+
+// within leaves out the candidates whose quota is used up, counting those before them.
+func (s *Scheduler) within(ctx context.Context, found []candidate) ([]candidate, error) {
+	if s.cfg.MaxPerPerson == 0 && s.cfg.MaxPerWorkspace == 0 {
+		return found, nil
+	}
+	used := map[store.Index]int{}
+	var out []candidate
+next:
+	for _, c := range found {
+		if !runnable(c.session.Value, c.prompt) {
+			out = append(out, c)
+			continue
+		}
+		all := s.limits(c.session.Value, c.prompt.Value)
+		for _, l := range all {
+			if _, counted := used[l.index]; !counted {
+				page, err := s.store.Scan(ctx, l.index, store.Range{Limit: 1})
+				if err != nil {
+					return nil, err
+				}
+				used[l.index] = int(page.Total)
+			}
+			if used[l.index] >= l.most {
+				s.missed.Store(true)
+				continue next
+			}
+		}
+		for _, l := range all {
+			used[l.index]++
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// count makes a claim depend on its quotas; store.ErrConflict when one is used up.
+func (s *Scheduler) count(ctx context.Context, b *state.Batch, sess core.Session, p core.Prompt) error {
+	for _, l := range s.limits(sess, p) {
+		q, _, err := state.Get[quota](ctx, s.store, l.key)
+		if err != nil {
+			return err
+		}
+		page, err := s.store.Scan(ctx, l.index, store.Range{Limit: 1})
+		if err != nil {
+			return err
+		}
+		if int(page.Total) >= l.most {
+			return store.ErrConflict
+		}
+		b.Expect(l.key, q.Version)
+		b.Put(l.key, quota{By: s.ID()}, quotaKept)
+	}
+	return nil
+}
