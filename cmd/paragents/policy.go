@@ -1,12 +1,17 @@
 package main
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"paragents/cmd/paragents/app"
+	"paragents/core/audit"
 	"paragents/core/policy"
+	"paragents/core/scheduler"
 )
 
 type policyCmd struct {
@@ -29,7 +34,7 @@ func (c policyExplainCmd) Run(s *app.Setup) error {
 	if err != nil {
 		return err
 	}
-	v, err := app.Judge(cfg, c.Workspace, policy.Call{Tool: tool, Input: input})
+	v, err := app.Judge(cfg, c.Workspace, scheduler.Rules{}, policy.Call{Tool: tool, Input: input})
 	if err != nil {
 		return err
 	}
@@ -50,12 +55,20 @@ func (c policyExplainCmd) Run(s *app.Setup) error {
 }
 
 type policyTestCmd struct {
-	Rulesets string `required:"" help:"File of rule sets and the world of the cases." type:"existingfile"`
-	Cases    string `required:"" help:"File of cases, one JSON object a line." type:"existingfile"`
+	Rulesets string        `help:"File of rule sets and the world of the cases." type:"existingfile" xor:"what" and:"table"`
+	Cases    string        `help:"File of cases, one JSON object a line." type:"existingfile" and:"table"`
+	Audit    bool          `help:"Judge past calls of the audit log by the present rules instead." xor:"what"`
+	Since    time.Duration `help:"With --audit: not older than this." default:"720h"`
 }
 
 // Run prints a line for every case that differs, and the sum; exit status 1 if any does.
-func (c policyTestCmd) Run() error {
+func (c policyTestCmd) Run(ctx context.Context, s *app.Setup) error {
+	if c.Audit {
+		return c.audit(ctx, s)
+	}
+	if c.Rulesets == "" {
+		return errors.New("give --rulesets FILE and --cases FILE, or --audit")
+	}
 	rulesets, err := os.Open(c.Rulesets)
 	if err != nil {
 		return err
@@ -74,4 +87,27 @@ func (c policyTestCmd) Run() error {
 		return exit(1)
 	}
 	return nil
+}
+
+// audit judges past calls by the present rules; exit status 1 if any verdict would be another.
+func (c policyTestCmd) audit(ctx context.Context, s *app.Setup) error {
+	cfg, err := s.Load()
+	if err != nil {
+		return err
+	}
+	return s.Live(ctx, func(l *app.Live) error {
+		now, err := l.Now(ctx)
+		if err != nil {
+			return err
+		}
+		same, changed, err := l.Rejudge(ctx, cfg, audit.Filter{Since: now.Add(-c.Since)}, os.Stdout)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("%d the same, %d changed\n", same, changed)
+		if changed > 0 {
+			return exit(1)
+		}
+		return nil
+	})
 }

@@ -122,7 +122,7 @@ func (t *turns) settle(ctx context.Context, j judged, a core.Approval) (ask bool
 
 // refused tells the audit log of a call that was not let through.
 func (t *turns) refused(ctx context.Context, j judged, why string) {
-	e := scheduler.Entry{What: "refused", Tool: j.spec.Name, Show: j.plan.Show, Digest: j.digest, Rule: j.rule, Why: why}
+	e := scheduler.Entry{What: "refused", Tool: j.spec.Name, Show: j.plan.Show, Digest: j.digest, Rule: j.rule, Checks: j.checks, Why: why}
 	if err := t.run.Audit(ctx, e); err != nil {
 		t.logger.Error("cannot write the audit log", "error", err)
 	}
@@ -152,7 +152,7 @@ func (t *turns) askAll(ctx context.Context, p *policy.Policy, first judged, rest
 func (t *turns) start(ctx context.Context, j judged, approval core.ApprovalID) error {
 	if !j.spec.ReadOnly || approval != "" {
 		intent := core.Record{Kind: core.RecordIntent, Prompt: t.run.Prompt.ID, Time: t.run.Now(), Call: j.call.ID, Tool: j.spec.Name, Show: j.plan.Line,
-			Digest: j.digest, Approval: approval, Claims: t.claims(j)}
+			Digest: j.digest, Approval: approval, Claims: t.claims(j), Checks: j.checks}
 		if err := t.run.Begin(ctx, intent, approval, j.rule); err != nil {
 			var hit *scheduler.Collision
 			if errors.As(err, &hit) {
@@ -166,7 +166,10 @@ func (t *turns) start(ctx context.Context, j judged, approval core.ApprovalID) e
 		t.log.add(intent)
 	}
 	rec := t.exec(ctx, j)
-	return t.write(ctx, rec)
+	if err := t.write(ctx, rec); err != nil {
+		return err
+	}
+	return t.touched(ctx, j, rec.Changed)
 }
 
 // readAll runs read-only calls in parallel and writes their results in the order of the calls.

@@ -27,6 +27,7 @@ type judged struct {
 	spec   tool.Spec
 	action core.Action
 	digest string
+	checks []string // the call in the terms of the rules
 
 	decision policy.Decision
 	reason   string
@@ -123,6 +124,7 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 	}
 	offerable := true
 	for _, check := range checks {
+		j.checks = append(j.checks, check.Tool+"("+check.Input+")")
 		v := p.Judge(policy.Call{Tool: check.Tool, Input: check.Input, Dir: plan.Dir}, t.world)
 		j.writes = append(j.writes, v.Writes...)
 		j.names = append(append(j.names, v.Reads...), v.Writes...)

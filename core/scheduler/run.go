@@ -214,7 +214,7 @@ func (r *Run) begin(ctx context.Context, intent core.Record, approval core.Appro
 		return cmp.Or(r.commit(ctx, &b), error(hit))
 	}
 	e := Entry{Time: r.Now(), What: "started", Session: r.Session.Ref, Prompt: r.Prompt.Ref, Who: r.Prompt.Author, Tool: intent.Tool, Show: intent.Show,
-		Digest: intent.Digest, Rule: rule, Trace: r.Prompt.Trace}
+		Digest: intent.Digest, Rule: rule, Checks: intent.Checks, Space: r.Session.Workspace, Trace: r.Prompt.Trace}
 	if approval != "" {
 		key := state.ApprovalKey(approval)
 		a, _, err := state.Get[core.Approval](ctx, r.s.store, key)
@@ -237,7 +237,7 @@ func (r *Run) begin(ctx context.Context, intent core.Record, approval core.Appro
 func (r *Run) Audit(ctx context.Context, e Entry) error {
 	var b state.Batch
 	b.Fence = &r.fence
-	e.Session, e.Prompt, e.Trace, e.Time = r.Session.Ref, r.Prompt.Ref, r.Prompt.Trace, r.Now()
+	e.Session, e.Prompt, e.Trace, e.Time, e.Space = r.Session.Ref, r.Prompt.Ref, r.Prompt.Trace, r.Now(), r.Session.Workspace
 	b.Append(state.Audit, e)
 	return r.commit(ctx, &b)
 }

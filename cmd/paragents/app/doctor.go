@@ -8,10 +8,8 @@ import (
 	"os/exec"
 	"time"
 
-	"paragents/cmd/paragents/config"
 	"paragents/core"
 	"paragents/core/llm"
-	"paragents/core/policy"
 	"paragents/core/state"
 )
 
@@ -67,30 +65,11 @@ func (s *Setup) Doctor(ctx context.Context, out io.Writer) bool {
 		if c, ok := ad.(core.Checker); ok {
 			say(ad.Capabilities().Platform, c.Check(try), "")
 		}
+		if n, ok := ad.(core.Noter); ok {
+			for _, note := range n.Notes() {
+				fmt.Fprintf(out, "! %s: %s\n", ad.Capabilities().Platform, note)
+			}
+		}
 	}
 	return fine
-}
-
-// Judge asks the rules of the configuration about a call in a workspace.
-func Judge(cfg *config.Config, workspace string, call policy.Call) (policy.Verdict, error) {
-	spaces, _, err := workspaces(cfg)
-	if err != nil {
-		return policy.Verdict{}, err
-	}
-	for _, w := range spaces {
-		if workspace != "" && w.Name != workspace {
-			continue
-		}
-		home, err := os.UserHomeDir()
-		if err != nil {
-			home = "/"
-		}
-		p, errs := policy.Compile([]policy.Layer{{Name: "managed", Deny: cfg.Rules.Deny, Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, w.Rules},
-			policy.Options{BuiltIns: true, ReadDefault: true, Protected: protected(cfg, "")})
-		if len(errs) > 0 {
-			return policy.Verdict{}, errs[0]
-		}
-		return p.Judge(call, policy.NewOSWorld(w.Dir, home)), nil
-	}
-	return policy.Verdict{}, fmt.Errorf("there is no workspace %q", workspace)
 }
