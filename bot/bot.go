@@ -28,6 +28,7 @@ type Workspace struct {
 	Deny         []string
 	Ask          []string
 	Allow        []string
+	Busy         string // what a message to a session at work does: queue, steer, interrupt
 }
 
 // Config is what both sides of the bot need.

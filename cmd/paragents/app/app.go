@@ -256,7 +256,7 @@ func workspaces(cfg *config.Config) ([]agent.Workspace, []bot.Workspace, error) 
 		spaces = append(spaces, agent.Workspace{Name: w.Name, Dir: dir, Capabilities: caps,
 			Rules: policy.Layer{Name: "workspace", Deny: w.Rules.Deny, Ask: w.Rules.Ask, Allow: w.Rules.Allow}})
 		shown = append(shown, bot.Workspace{Name: w.Name, Dir: dir, Capabilities: names, Deny: append(slices.Clone(cfg.Rules.Deny), w.Rules.Deny...),
-			Ask: append(slices.Clone(cfg.Rules.Ask), w.Rules.Ask...), Allow: append(slices.Clone(cfg.Rules.Allow), w.Rules.Allow...)})
+			Ask: append(slices.Clone(cfg.Rules.Ask), w.Rules.Ask...), Allow: append(slices.Clone(cfg.Rules.Allow), w.Rules.Allow...), Busy: w.Busy})
 	}
 	return spaces, shown, nil
 }

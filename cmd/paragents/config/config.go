@@ -85,6 +85,7 @@ type Workspace struct {
 	Rules        Rules        `yaml:"rules" doc:"Rules for this workspace."`
 	Isolation    string       `yaml:"isolation" enum:"shared|worktree" doc:"shared: sessions work in the directory itself; worktree: each in a git worktree of its own."`
 	Conflicts    string       `yaml:"conflicts" enum:"ask|wait|override" doc:"What happens to a prompt that would write what another one is writing."`
+	Busy         string       `yaml:"busy" enum:"queue|steer|interrupt" doc:"What a message to a session at work does: wait its turn, be told to the model now, or stop what runs."`
 	Sandbox      string       `yaml:"sandbox" enum:"auto|require" doc:"auto: commands run confined as far as this version can; require: no start where it cannot."`
 }
 
@@ -207,6 +208,6 @@ func defaultWorkspace(name, path string) Workspace {
 	return Workspace{
 		Name: name, Path: path,
 		Capabilities: Capabilities{Filesystem: true, Shell: true, Git: true},
-		Isolation:    "shared", Conflicts: "ask", Sandbox: "auto",
+		Isolation:    "shared", Conflicts: "ask", Busy: "queue", Sandbox: "auto",
 	}
 }

@@ -200,7 +200,7 @@ func TestSchema(t *testing.T) {
 			t.Errorf("%s_file is missing", path)
 		}
 	})
-	for path, want := range map[string]any{"lease": "15s", "limits.max_in_flight": 128.0, "approvals.approve_own": true, "workspaces[].isolation": "shared"} {
+	for path, want := range map[string]any{"lease": "15s", "limits.max_in_flight": 128.0, "approvals.approve_own": true, "workspaces[].busy": "queue"} {
 		if got := find(path).Default; got != want {
 			t.Errorf("%s: default %v, want %v", path, got, want)
 		}
