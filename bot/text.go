@@ -108,13 +108,22 @@ const (
 
 // Conflicts: what two sessions write.
 const (
-	labelWait     = "Wait"
-	labelOverride = "Override"
-	labelCancel   = "Cancel"
-	labelDiff     = "Diff"
-	labelUndo     = "Undo"
-	labelRun      = "Run"
-	labelDrop     = "Drop"
+	labelWait         = "Wait"
+	labelOverride     = "Override"
+	labelCancel       = "Cancel"
+	labelDiff         = "Diff"
+	labelUndo         = "Undo"
+	saysConnected     = "**Connected:**\n"
+	saysConnectedFine = "connected"
+	saysModelIs       = "- model: %s\n"
+	saysModelDemo     = "the built-in demo model"
+	saysModelReal     = "configured"
+	saysWorkspacesAre = "- workspaces: %s\n"
+	saysNoSecrets     = "**Nothing is set up in a chat, and secrets do not belong here.** If that was one, take it back where it was made. On the machine, `paragents setup` asks for it."
+	saysOnTheMachine  = "\n**On the machine:** `paragents setup` connects a platform or a model, `paragents doctor` checks everything, `paragents pair CODE` lets a person in."
+
+	labelRun  = "Run"
+	labelDrop = "Drop"
 
 	saysConflict      = "**Conflict:** it would write what another session is writing.\n\n"
 	saysChoose        = "\nNothing runs without your choice."
@@ -131,7 +140,7 @@ const (
 	saysTheirs        = "**Look out:** %s let session %s write %s, which this session is writing."
 	saysTheirsRule    = "**Look out:** session %s writes %s, which this session is writing; the workspace's configuration lets it."
 	saysInCycle       = "**Sessions wait for each other:** %s, about %s. None of them goes on by itself; override or cancel one."
-	saysFound         = "**Written by two:** a command wrote %s; the other session is %s. Look at what is there."
+	saysFound         = "**Look out:** %s changed while a command ran, and two sessions write it; the other one is %s."
 	saysNotOver       = "session %s (%s) holds %s and belongs to %s; they, an approver or an admin can override it, and anybody once it has waited for more than eight hours"
 	saysNoChanges     = "%s changed no file of which it is known what it held before."
 	saysNoDiff        = "Every file that %s changed holds what it held before."

@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"context"
+	"path/filepath"
 	"slices"
 
 	"paragents/core"
@@ -25,6 +27,18 @@ func (t *turns) claims(j judged) []string {
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
+}
+
+// touched tells others of what a command changed although they hold it.
+func (t *turns) touched(ctx context.Context, j judged, changed []string) error {
+	if len(j.commands) == 0 || len(changed) == 0 {
+		return nil
+	}
+	_, err := t.run.Touched(ctx, changed, func(path string) string {
+		sum, _ := hashFile(filepath.Join(t.ws.Dir, path)) // what cannot be read is nobody's known write
+		return sum
+	})
+	return err
 }
 
 func (a *Agent) world(ws Workspace, analyse func(string) ([]string, bool)) preflight.World {

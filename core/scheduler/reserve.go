@@ -196,29 +196,50 @@ func (r *Run) foresee(ctx context.Context) Outcome {
 	return Outcome{State: core.Failed, Error: "cannot reserve what it would write: " + err.Error()}
 }
 
-// Touched tells two sessions that a command wrote what the other one holds: it could not be known before. It returns who holds them; own claims and what
-// a person allowed are no conflict.
-func (r *Run) Touched(ctx context.Context, paths []string) (c core.Conflict, err error) {
-	if len(paths) == 0 {
-		return c, nil
-	}
+// Touched tells both sides that paths changed while a command of this run went on although others hold them: it could not be known before. sum is the SHA-256 of what a file
+// holds now, by which an owner's own writes are told apart. Own claims, and what a person allowed, are no conflict. It returns what was told.
+func (r *Run) Touched(ctx context.Context, paths []string, sum func(path string) string) (c core.Conflict, err error) {
 	err = r.insist(ctx, func() error {
 		l, err := r.s.ledger(ctx, r.Session.Workspace)
 		if err != nil {
 			return err
 		}
 		found, err := r.s.conflicts(ctx, l, r.Prompt.ID, toClaims(paths))
-		if err != nil || len(found) == 0 {
+		if err != nil {
 			return err
+		}
+		own := map[core.PromptID]map[string]string{}
+		for _, owner := range claims.Owners(found) {
+			if own[owner], err = r.s.left(ctx, l.book.Holders[owner].Session); err != nil {
+				return err
+			}
+		}
+		found = slices.DeleteFunc(found, func(f preflight.Conflict) bool {
+			after, wrote := own[f.Owner][string(f.Mine)]
+			return wrote && after == sum(string(f.Mine))
+		})
+		if len(found) == 0 {
+			return nil
 		}
 		c = l.conflict(found)
 		var b state.Batch
 		b.Fence = &r.fence
-		e := core.Event{Type: core.EventConflict, State: string(core.ConflictFound), Conflict: &c, Paths: c.Paths, Owner: c.Owners[0].Session}
-		b.Append(state.Lane(r.Session.ID), r.letter(e, true))
+		b.Append(state.Lane(r.Session.ID), r.letter(conflictEvent(core.ConflictFound, c, ""), true))
 		r.s.tellOwners(&b, r.Session, r.Prompt, c, core.ConflictFound, "")
-		b.Append(state.Audit, r.s.conflictEntry("wrote what others hold", r.Session, r.Prompt, c, ""))
+		b.Append(state.Audit, r.s.conflictEntry("changed what others hold", r.Session, r.Prompt, c, ""))
 		return r.commit(ctx, &b)
 	})
 	return c, err
+}
+
+// left is what a session's file tools left in files, by path: the SHA-256 of it.
+func (s *Scheduler) left(ctx context.Context, id core.SessionID) (map[string]string, error) {
+	records, err := s.Transcript(ctx, id)
+	out := map[string]string{}
+	for _, rec := range records {
+		for _, ch := range rec.Changes {
+			out[ch.Path] = ch.After
+		}
+	}
+	return out, err
 }

@@ -91,16 +91,20 @@ func run(ctx context.Context, env *tool.Env, command string, limit time.Duration
 	if err != nil {
 		return tool.Result{}, err
 	}
+	before := scan(ctx, env.Root)
 	out, err := env.Run.Run(ctx, sandbox.Command{
 		Argv: shell(command), Dir: env.Dir, Env: sandbox.Env(os.Environ()), Timeout: limit, Output: file, Limit: outputRoom,
 	})
 	if closed := file.Close(); closed != nil && err == nil {
 		err = fmt.Errorf("keep output: %w", closed)
 	}
+	wrote := changed(before, scan(context.WithoutCancel(ctx), env.Root))
 	if err != nil {
-		return tool.Result{}, errors.Join(err, env.Root.Remove(path))
+		return tool.Result{Changed: wrote}, errors.Join(err, env.Root.Remove(path))
 	}
-	return result(env, path, out, limit), nil
+	res := result(env, path, out, limit)
+	res.Changed = wrote
+	return res, nil
 }
 
 // shell is how a command is run. It ends the options, so that a command which begins with a dash is none.

@@ -48,7 +48,7 @@ func open(t *testing.T, dir string) *session {
 	t.Cleanup(func() { _ = root.Close() })
 	s := &session{t: t, seen: map[string]string{}}
 	s.env = &tool.Env{
-		Root: root, Dir: dir, Seen: func(p string) string { return s.seen[p] },
+		Root: root, Dir: dir, RunDir: filepath.Join(dir, ".paragents", "run", "p1"), Seen: func(p string) string { return s.seen[p] },
 		Readable: func(p string) bool { return !strings.HasPrefix(filepath.Base(p), ".env") },
 	}
 	return s

@@ -218,7 +218,7 @@ func TestEditFile(t *testing.T) {
 // noRest insists that no temporary file is left.
 func noRest(t *testing.T, dir string) {
 	t.Helper()
-	if left, err := filepath.Glob(filepath.Join(dir, ".paragents*")); err != nil || len(left) > 0 {
+	if left, err := filepath.Glob(filepath.Join(dir, ".paragents-*")); err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
