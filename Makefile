@@ -54,6 +54,10 @@ chaos: need ## break processes, Redis and the network under 2,000 prompts, on ea
 	@mkdir -p bin && $(GO) test -c -tags chaos -o bin/chaos.test ./cmd/paragents/killtest
 	@cd cmd/paragents/killtest && PARAGENTS_CHAOS=$${PARAGENTS_CHAOS:-2000} ../../../bin/chaos.test -test.run Chaos -test.v -test.timeout 60m
 
+.PHONY: demo-collisions
+demo-collisions: ## five sessions edit one file a hundred times: no line is lost
+	@$(GO) test -count=1 -v -run TestFiveSessionsLoseNoLine ./core/agent | grep -v '^=== '
+
 .PHONY: outside
 outside: need ## check our client against a model server that somebody else wrote
 	$(GO) test -count=1 -tags outside -run Aimock ./core/llm/openai
