@@ -42,7 +42,9 @@ type Config struct {
 	Demo bool // the demo model answers
 	// Redact takes secrets out of what files hold, before it is shown. Nil: nothing is taken out.
 	Redact func(text string) string
-	Logger *slog.Logger
+	// Settings is the configuration as it holds, without secrets. Nil: there is none to show.
+	Settings func() string
+	Logger   *slog.Logger
 }
 
 func (c Config) adapter(platform string) (core.Adapter, bool) {

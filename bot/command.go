@@ -60,6 +60,8 @@ func entries() map[string]entry {
 		"audit":       {access.Admin, (*Desk).audit},
 		"replicas":    {access.Viewer, (*Desk).replicas},
 		"pair":        {access.Admin, (*Desk).pair},
+		"setup":       {access.Viewer, (*Desk).setup},
+		"show-config": {access.Admin, (*Desk).showConfig},
 		"start":       {access.Viewer, (*Desk).start},
 		"help":        {access.Nobody, (*Desk).help},
 		"quit":        {access.Nobody, (*Desk).quit},

@@ -55,6 +55,8 @@ var grammar = []struct {
 	{"audit", "audit", "show the last decisions", false, nil},
 	{"replicas", "replicas", "show the running processes", false, nil},
 	{"pair", "pair <code> [role]", "let the person with this code in", false, nil},
+	{"setup", "setup", "show what is connected", false, nil},
+	{"show-config", "show-config", "show the configuration, without secrets", false, []string{"config"}},
 	{"start", "start", "show the first steps", false, nil},
 	{"help", "help", "show this", true, []string{"?", "commands"}},
 	{"quit", "quit", "leave the terminal; sessions keep", false, []string{"exit", "q", "bye"}},
@@ -90,17 +92,6 @@ func cutWord(s string) (word, rest string) {
 
 func canonical(word string) string {
 	return strings.ReplaceAll(strings.ToLower(strings.TrimLeft(word, "/")), "_", "-")
-}
-
-// Menu is the everyday commands with what they do, for a platform's own menu.
-func Menu() [][2]string {
-	var out [][2]string
-	for _, g := range grammar {
-		if g.everyday {
-			out = append(out, [2]string{g.name, g.help})
-		}
-	}
-	return out
 }
 
 // nearest is the command whose name is most like what was written, for the error text; "" when none is.

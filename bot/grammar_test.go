@@ -77,7 +77,7 @@ func TestGrammarIsServed(t *testing.T) {
 	for name := range handlers {
 		t.Errorf("%s can be carried out, and not written", name)
 	}
-	for _, m := range Menu() {
+	for _, m := range append(Menu(false), Menu(true)...) {
 		if len(m[0]) > 32 || strings.Trim(m[0], "abcdefghijklmnopqrstuvwxyz") != "" || len(m[1]) > 100 {
 			t.Errorf("a menu cannot show %v", m)
 		}

@@ -13,7 +13,8 @@ import (
 type reply struct {
 	adapter  core.Adapter
 	messages []core.Message
-	done     chan<- struct{} // closed when everything before it was sent; for Flush
+	menu     func(context.Context) error // to be set beside the messages, best effort; may be nil
+	done     chan<- struct{}             // closed when everything before it was sent; for Flush
 }
 
 // Bounds of the answers that wait to be sent: for their turn, whoever adds one more waits; for a chat that rests, one more is left out.
@@ -40,6 +41,12 @@ func (d *Desk) Run(ctx context.Context) error {
 		case r := <-d.replies:
 			if r.done != nil {
 				close(r.done)
+				continue
+			}
+			if r.menu != nil {
+				if err := r.menu(ctx); err != nil {
+					d.cfg.Logger.Debug("cannot set the menu of a chat", "error", err)
+				}
 				continue
 			}
 			d.deliver(ctx, chats, r)

@@ -93,6 +93,9 @@ func (d *Desk) view(ctx context.Context, v *visit, c Command) (scheduler.View, e
 func (d *Desk) status(ctx context.Context, v *visit, c Command) error {
 	w, err := d.view(ctx, v, c)
 	if err != nil {
+		if notes := d.notes(); notes != "" && len(c.Args) == 0 && personal(err) {
+			v.say("%s", notes)
+		}
 		return err
 	}
 	var b strings.Builder
@@ -113,6 +116,7 @@ func (d *Desk) status(ctx context.Context, v *visit, c Command) error {
 	if w.Replica != "" {
 		fmt.Fprintf(&b, "- held by replica %s\n", code(string(w.Replica)))
 	}
+	b.WriteString(d.notes())
 	v.say("%s", b.String())
 	return nil
 }
@@ -338,7 +342,21 @@ func (d *Desk) start(ctx context.Context, v *visit, c Command) error {
 		return err
 	}
 	v.out = append(v.out, pg)
+	d.setMenu(ctx, v)
 	return nil
+}
+
+// setMenu shows in the visitor's own chat what they may do there, behind the answers so far.
+func (d *Desk) setMenu(ctx context.Context, v *visit) {
+	m, ok := v.adapter.(core.Menuer)
+	if !ok || !v.Place.Private {
+		return
+	}
+	place, list := v.Place, d.menuFor(v.role)
+	select {
+	case d.replies <- reply{menu: func(ctx context.Context) error { return m.SetMenu(ctx, place, list) }}:
+	case <-ctx.Done():
+	}
 }
 
 func (d *Desk) quit(ctx context.Context, v *visit, c Command) error {

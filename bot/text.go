@@ -119,8 +119,8 @@ const (
 	saysModelDemo     = "the built-in demo model"
 	saysModelReal     = "configured"
 	saysWorkspacesAre = "- workspaces: %s\n"
-	saysNoSecrets     = "**Nothing is set up in a chat, and secrets do not belong here.** If that was one, take it back where it was made. On the machine, `paragents setup` asks for it."
-	saysOnTheMachine  = "\n**On the machine:** `paragents setup` connects a platform or a model, `paragents doctor` checks everything, `paragents pair CODE` lets a person in."
+	saysNoSecrets     = "**Nothing is set up in a chat, and secrets do not belong here.** If that was one, take it back where it was made. On the machine, they go into the configuration or the environment."
+	saysOnTheMachine  = "\n**On the machine:** the configuration connects platforms and the model (`paragents config show`), `paragents doctor` checks everything, `paragents pair CODE` lets a person in."
 
 	labelRun  = "Run"
 	labelDrop = "Drop"

@@ -138,7 +138,8 @@ type (
 	Threader interface {
 		OpenThread(ctx context.Context, p Place, message, title string) (Place, error)
 	}
-	// Menuer shows commands in the platform's own menu: at a place, or everywhere for the zero place.
+	// Menuer shows commands in the platform's own menu: at a place, in all chats with one person for a place that is only Private, or everywhere else for the zero place. A
+	// platform that does not tell these apart shows what came last.
 	Menuer interface {
 		SetMenu(ctx context.Context, p Place, commands [][2]string) error
 	}

@@ -207,6 +207,12 @@ func (a *Adapter) self(ctx context.Context) (account, error) {
 	if err := a.call(ctx, "getMe", nil, me); err != nil {
 		return account{}, err
 	}
+	a.know(me)
+	return *me, nil
+}
+
+// know notes who the bot is.
+func (a *Adapter) know(me *account) {
 	a.mu.Lock()
 	first := a.me == nil
 	a.me = me
@@ -214,5 +220,4 @@ func (a *Adapter) self(ctx context.Context) (account, error) {
 	if first {
 		a.log.Info("telegram account", "platform", platform, "username", me.Username, "bot", me.ID, "privacy_mode", !me.ReadsAll)
 	}
-	return *me, nil
 }

@@ -71,7 +71,7 @@ func (a *Adapter) OpenThread(ctx context.Context, place core.Place, _, title str
 	return place, nil
 }
 
-// SetMenu makes the list of commands that chats offer after a slash: pairs of a name (a to z, digits, _; at most 32) and a help text. It goes to
+// SetMenu makes the list of commands that chats offer after a slash: pairs of a name (a to z, digits, _ and -, which becomes _; at most 32) and a help text. It goes to
 // the chat of the place; without one to all private chats if the place is private, and to all chats that have no list of their own if not.
 func (a *Adapter) SetMenu(ctx context.Context, place core.Place, commands [][2]string) error {
 	scope := commandScope{Type: "default"}
@@ -88,7 +88,7 @@ func (a *Adapter) SetMenu(ctx context.Context, place core.Place, commands [][2]s
 	}
 	list := make([]command, 0, len(commands))
 	for _, c := range commands {
-		list = append(list, command{Name: c[0], Help: c[1]})
+		list = append(list, command{Name: strings.ReplaceAll(c[0], "-", "_"), Help: c[1]})
 	}
 	set(p, "commands", list)
 	set(p, "scope", scope)

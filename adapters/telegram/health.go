@@ -52,7 +52,12 @@ func (a *Adapter) Check(ctx context.Context) error {
 	switch {
 	case !h.receiving:
 		// Not self: an account known from earlier says nothing about now.
-		return a.call(ctx, "getMe", nil, nil)
+		var me account
+		if err := a.call(ctx, "getMe", nil, &me); err != nil {
+			return err
+		}
+		a.know(&me)
+		return nil
 	case h.last == nil:
 		return nil
 	case h.conflict.IsZero():

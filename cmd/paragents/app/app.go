@@ -161,7 +161,8 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	a := &App{Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner}
 	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
 	screen, desk := bot.New(bot.Config{Store: st, Adapters: o.Adapters, Access: rights,
-		Workspaces: shown, At: at(cfg), Demo: isDemo, Redact: redactor(cfg).String, Logger: log})
+		Workspaces: shown, At: at(cfg), Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
+		Settings: func() string { return config.Show(cfg) }})
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"

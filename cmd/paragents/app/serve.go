@@ -78,8 +78,10 @@ func (a *App) receive(ctx context.Context, ad core.Adapter) error {
 		var menu sync.WaitGroup
 		defer menu.Wait()
 		menu.Go(func() { // beside receiving, which it must not hold up
-			if err := m.SetMenu(ctx, core.Place{}, bot.Menu()); err != nil && ctx.Err() == nil {
-				a.Log.Warn("cannot set the menu of commands", "platform", platform, "error", err)
+			for _, place := range []core.Place{{Platform: platform, Private: true}, {Platform: platform}} {
+				if err := m.SetMenu(ctx, place, bot.Menu(place.Private)); err != nil && ctx.Err() == nil {
+					a.Log.Warn("cannot set the menu of commands", "platform", platform, "error", err)
+				}
 			}
 		})
 	}
