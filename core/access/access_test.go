@@ -195,7 +195,9 @@ func TestPairingAtTheSameMoment(t *testing.T) {
 		wg.Wait()
 		must(t, errors.Join(errs[:]...))
 		for k := range errs {
-			wg.Go(func() { _, errs[k] = access.Redeem(context.WithoutCancel(t.Context()), s, codes[0], access.Viewer, nothing) })
+			wg.Go(func() {
+				_, errs[k] = access.Redeem(context.WithoutCancel(t.Context()), s, codes[0], access.Viewer, nothing)
+			})
 		}
 		wg.Wait()
 		if (errs[0] == nil) == (errs[1] == nil) {
