@@ -38,6 +38,7 @@ type world struct {
 	store store.Store
 	admin telegramtest.User
 	set   []func(*config.Config) // what is configured differently
+	front bool                   // the next replica brings in what people do, and holds no session
 }
 
 func begin(t *testing.T, set ...func(*config.Config)) *world {
@@ -73,8 +74,10 @@ func (w *world) serve() (stop func()) {
 	if err != nil {
 		w.t.Fatal(err)
 	}
+	front := w.front
+	reaches := func(p core.Place) bool { return p.Platform == "telegram" && !front }
 	s := &app.Setup{Version: "test", Stderr: w.t.Output()}
-	a, err := s.New(cfg, w.store, "", s.Logger(), app.Options{Adapters: []core.Adapter{ad}, Reaches: func(p core.Place) bool { return p.Platform == "telegram" }})
+	a, err := s.New(cfg, w.store, "", s.Logger(), app.Options{Adapters: []core.Adapter{ad}, Reaches: reaches})
 	if err != nil {
 		w.t.Fatal(err)
 	}
