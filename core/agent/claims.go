@@ -34,11 +34,10 @@ func (t *turns) touched(ctx context.Context, j judged, changed []string) error {
 	if len(j.commands) == 0 || len(changed) == 0 {
 		return nil
 	}
-	_, err := t.run.Touched(ctx, changed, func(path string) string {
+	return t.run.Touched(ctx, changed, func(path string) string {
 		sum, _ := hashFile(filepath.Join(t.ws.Dir, path)) // what cannot be read is nobody's known write
 		return sum
 	})
-	return err
 }
 
 func (a *Agent) world(ws Workspace, analyse func(string) ([]string, bool)) preflight.World {

@@ -104,7 +104,7 @@ func TestFiveSessionsLoseNoLine(t *testing.T) {
 }
 
 // What the program that this one replaces kept apart: one session holds a path, and the other's command would write it.
-func TestCommandsCollideBeforeTheyRun(t *testing.T) {
+func TestB055CommandsCollideBeforeTheyRun(t *testing.T) {
 	for _, tt := range []struct{ holds, command, path string }{
 		{"out.txt", "echo x > out.txt", "out.txt"},
 		{"logs/run.log", "echo x | tee -a logs/run.log", "logs/run.log"},
@@ -112,7 +112,7 @@ func TestCommandsCollideBeforeTheyRun(t *testing.T) {
 		{"dst", "cp -r src dst", "dst"},
 		{"new.txt", "mv -f old.txt new.txt", "new.txt"},
 		{"tmp/cache/x", "mkdir -p tmp/cache", "tmp/cache"},
-		{"src/main.go", "git checkout other", "."}, // B055
+		{"src/main.go", "git checkout other", "."},
 		{"", "echo x > out.txt", ""},
 		{"other.txt", "python3 a.py", ""}, // that both run Python is no conflict
 	} {

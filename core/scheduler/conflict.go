@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"paragents/core"
-	"paragents/core/claims"
 	"paragents/core/preflight"
 	"paragents/core/state"
 	"paragents/store"
@@ -244,14 +243,4 @@ func (s *Scheduler) look(ctx context.Context, id core.PromptID) error {
 	b.Update(state.PromptKey(id), p.prompt.Version, *v)
 	_, err = b.Commit(ctx, s.store)
 	return err
-}
-
-// Claims are the claims of a workspace's live prompts, for people.
-func (s *Scheduler) Claims(ctx context.Context, workspace string) (map[core.PromptID]claims.Holder, error) {
-	l, err := s.ledger(ctx, workspace)
-	if err != nil {
-		return nil, err
-	}
-	_, err = s.conflicts(ctx, l, "", []preflight.Claim{".", preflight.GitIndex, preflight.Push("", "")})
-	return l.book.Holders, err
 }

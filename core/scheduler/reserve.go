@@ -197,9 +197,9 @@ func (r *Run) foresee(ctx context.Context) Outcome {
 }
 
 // Touched tells both sides that paths changed while a command of this run went on although others hold them: it could not be known before. sum is the SHA-256 of what a file
-// holds now, by which an owner's own writes are told apart. Own claims, and what a person allowed, are no conflict. It returns what was told.
-func (r *Run) Touched(ctx context.Context, paths []string, sum func(path string) string) (c core.Conflict, err error) {
-	err = r.insist(ctx, func() error {
+// holds now, by which an owner's own writes are told apart. Own claims, and what a person allowed, are no conflict.
+func (r *Run) Touched(ctx context.Context, paths []string, sum func(path string) string) error {
+	return r.insist(ctx, func() error {
 		l, err := r.s.ledger(ctx, r.Session.Workspace)
 		if err != nil {
 			return err
@@ -221,7 +221,7 @@ func (r *Run) Touched(ctx context.Context, paths []string, sum func(path string)
 		if len(found) == 0 {
 			return nil
 		}
-		c = l.conflict(found)
+		c := l.conflict(found)
 		var b state.Batch
 		b.Fence = &r.fence
 		b.Append(state.Lane(r.Session.ID), r.letter(conflictEvent(core.ConflictFound, c, ""), true))
@@ -229,7 +229,6 @@ func (r *Run) Touched(ctx context.Context, paths []string, sum func(path string)
 		b.Append(state.Audit, r.s.conflictEntry("changed what others hold", r.Session, r.Prompt, c, ""))
 		return r.commit(ctx, &b)
 	})
-	return c, err
 }
 
 // left is what a session's file tools left in files, by path: the SHA-256 of it.
