@@ -544,6 +544,25 @@ func TestSteering(t *testing.T) {
 	})
 }
 
+// The rules are read again before each call of an answer: what changed while the one before it ran counts.
+func TestRulesAreReadAgainBeforeEachCall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var b *bench
+		var session core.SessionID
+		act := fake{name: "act", run: func(ctx context.Context, _ string) (tool.Result, error) {
+			return tool.Result{Output: "did"}, b.SetMode(ctx, session, schedtest.Author, core.ModePlan)
+		}}
+		b = on(t, llmtest.NewScript(llmtest.Call(call("c1", "list_dir", args{"path": "."}), call("c2", "act", args{}), call("c3", "act", struct{}{})), llmtest.Say("done")), with(act))
+		p := b.Submit(t, "", "act twice")
+		session = p.Session.ID
+		settle(2 * time.Second)
+		b.answer(p, core.Done)
+		if got := b.endings(p); len(got) != 3 || got[1] != "c2 ok" || got[2] == "c3 ok" {
+			t.Errorf("results %q", got)
+		}
+	})
+}
+
 func unattended(text string) []scheduler.Submission {
 	return []scheduler.Submission{{New: &scheduler.NewSession{Workspace: "w"}, Author: schedtest.Author, Place: schedtest.Place, Text: text, Unattended: true}}
 }

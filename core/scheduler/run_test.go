@@ -132,30 +132,115 @@ func TestB079WhoLostTheLeaseWritesNothing(t *testing.T) {
 
 // The token counts, not the clock: a claim that was taken away refuses every write of its old holder, even when that believes to be alive.
 func TestFenceRefusesTheOldHolder(t *testing.T) {
+	late := map[string]func(context.Context, *scheduler.Run) error{
+		"record": func(ctx context.Context, run *scheduler.Run) error {
+			return run.Append(ctx, []core.Record{{Kind: core.RecordAssistant}})
+		},
+		"intent": func(ctx context.Context, run *scheduler.Run) error {
+			return run.Begin(ctx, core.Record{Kind: core.RecordIntent, Prompt: run.Prompt.ID, Call: "c"}, "", "")
+		},
+		"nothing but the outcome": func(context.Context, *scheduler.Run) error { return store.ErrFenced },
+	}
+	for name, write := range late {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				st := schedtest.Open(t)
+				first := true
+				r := start(t, st, nil, config{Agent: schedtest.Agent(func(ctx context.Context, run *scheduler.Run) outcome {
+					if !first {
+						return schedtest.Done(ctx, run)
+					}
+					first = false
+					if _, err := st.Commit(ctx, store.Batch{Delete: []store.Key{state.ClaimKey(run.Session.ID)}}); err != nil {
+						t.Error(err)
+					}
+					if err := write(ctx, run); err == nil {
+						t.Error("it was let through")
+					}
+					return outcome{State: core.Done, Answer: "fenced"}
+				})})
+				p := r.Submit(t, "", "text")
+				settle(20 * time.Second)
+				wantEnd(t, r, p.Prompt.ID, core.Done) // the session is found without a claim, and gone on with
+				if answers := r.Mail.Of(p.Prompt.ID, core.EventAnswer); len(answers) != 1 || answers[0].Event.Text != "text" {
+					t.Errorf("answers %+v", answers)
+				}
+			})
+		})
+	}
+}
+
+// Two replicas claim the same session at the same moment, though there is nothing in it to run: one gets it.
+func TestTwoClaimsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st := schedtest.Open(t)
-		var errs []error
-		done := make(chan struct{})
-		r := start(t, st, nil, config{Agent: schedtest.Agent(func(ctx context.Context, run *scheduler.Run) outcome {
-			if errs != nil {
-				return schedtest.Done(ctx, run)
+		st, mail := schedtest.Open(t), &schedtest.Mail{}
+		first := start(t, st, mail, config{Agent: schedtest.Agent(asking)})
+		p := first.Submit(t, "", "text")
+		settle(3 * time.Second)
+		waitsFor(t, first, p.Prompt.ID)
+		must(t, first.Stop())
+		both := make(chan struct{}, 2)
+		meet := func(b store.Batch) error { // until both want it
+			if slices.ContainsFunc(b.Put, func(p store.Put) bool { return strings.HasPrefix(string(p.Key), "claim/") }) && len(both) < cap(both) {
+				both <- struct{}{}
+				for len(both) < cap(both) {
+					time.Sleep(time.Millisecond)
+				}
 			}
-			_, err := st.Commit(ctx, store.Batch{Delete: []store.Key{state.ClaimKey(run.Session.ID)}})
-			errs = append(errs, err, run.Append(ctx, []core.Record{{Kind: core.RecordAssistant}}), context.Cause(ctx))
-			close(done)
-			return outcome{State: core.Done, Answer: "fenced"}
-		})})
-		p := r.Submit(t, "", "text")
-		<-done
-		settle(20 * time.Second)
-		if errs[0] != nil || errs[1] == nil || errs[2] == nil {
-			t.Errorf("errors %v", errs)
+			return nil
 		}
-		wantEnd(t, r, p.Prompt.ID, core.Done) // the session is found without a claim, and gone on with
-		if answers := r.Mail.Of(p.Prompt.ID, core.EventAnswer); len(answers) != 1 || answers[0].Event.Text != "text" {
-			t.Errorf("answers %+v", answers)
+		for range 2 {
+			r := newReplica(t, st, mail, config{Agent: schedtest.Agent(asking)})
+			r.Store.Before = meet
+			schedtest.Run(t, r)
+		}
+		settle(3 * time.Second)
+		before := len(mail.All())
+		b := &state.Batch{}
+		b.Append(state.Lane(p.Session.ID), core.Letter{SessionID: p.Session.ID, Place: place, Event: core.Event{Type: core.EventNotice}})
+		b.InsertNow(state.Ready, string(p.Session.ID), 0)
+		_, err := b.Commit(t.Context(), st)
+		must(t, err)
+		settle(5 * time.Second)
+		if n := len(mail.All()) - before; n != 1 || len(both) != 2 {
+			t.Errorf("%d copies of one letter, %d claims at once", n, len(both))
 		}
 	})
+}
+
+// A decision that falls between the last look at a session and giving it back is not put off until its letters can be sent.
+func TestDecisionWhileTheSessionIsGivenBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := schedtest.Open(t)
+		desk := newReplica(t, st, nil, config{})
+		r := newReplica(t, st, nil, config{Agent: schedtest.Agent(asking), Courier: resting{}})
+		decided := false
+		r.Store.Before = func(b store.Batch) error {
+			list, err := desk.Waiting(t.Context(), 1)
+			if err != nil {
+				return err
+			}
+			if gives := slices.ContainsFunc(b.Delete, func(k store.Key) bool { return strings.HasPrefix(string(k), "claim/") }); gives && !decided && len(list) == 1 {
+				decided = true
+				_, err = desk.Decide(t.Context(), list[0].ID, yes(author))
+			}
+			return err
+		}
+		schedtest.Run(t, r)
+		settle(time.Second)
+		p := desk.Submit(t, "", "text")
+		settle(5 * time.Second)
+		if wantState(t, desk, p.Prompt.ID, core.Done); !decided {
+			t.Error("nothing was decided meanwhile")
+		}
+	})
+}
+
+// resting is a courier whose place must not be sent to for an hour.
+type resting struct{}
+
+func (resting) Drain(context.Context, core.SessionID, store.Fence, func() bool) (func(*state.Batch), time.Duration, error) {
+	return nil, time.Hour, nil
 }
 
 func TestTakeoverGoesOnWithWhatADeadReplicaLeft(t *testing.T) {
@@ -189,17 +274,24 @@ func TestPoisonEnds(t *testing.T) {
 		died := make(chan struct{}, 10)
 		var beside []int // other runs when the poison began
 		var mu sync.Mutex
-		others := 0
+		others, alone := 0, false
 		agent := schedtest.Agent(func(ctx context.Context, run *scheduler.Run) outcome {
 			mu.Lock()
 			if run.Prompt.Text == "poison" {
 				beside = append(beside, others)
+				alone = run.Prompt.Takeovers >= 2
 				mu.Unlock()
 				died <- struct{}{}
 				<-ctx.Done()
+				mu.Lock()
+				alone = false
+				mu.Unlock()
 				return outcome{State: core.Queued}
 			}
 			others++
+			if alone {
+				t.Error("a run began beside it")
+			}
 			mu.Unlock()
 			defer func() { mu.Lock(); others--; mu.Unlock() }()
 			select {

@@ -86,10 +86,17 @@ type Replica struct {
 	ended chan error
 }
 
-// Start starts a replica on a store. Store and Courier of cfg are set here; mail may be nil. It is stopped at the end of the test.
+// Start starts a replica on a store. Store of cfg is set here, and Courier if it is nil; mail may be nil. It is stopped at the end of the test.
 func Start(t testing.TB, s store.Store, mail *Mail, cfg scheduler.Config) *Replica {
 	t.Helper()
 	r := New(t, s, mail, cfg)
+	Run(t, r)
+	return r
+}
+
+// Run starts a replica that New made.
+func Run(t testing.TB, r *Replica) {
+	t.Helper()
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	r.stop = stop
 	r.ended = make(chan error, 1)
@@ -99,7 +106,6 @@ func Start(t testing.TB, s store.Store, mail *Mail, cfg scheduler.Config) *Repli
 			t.Errorf("run: %v", err)
 		}
 	})
-	return r
 }
 
 // New makes a replica that accepts and decides, and does not run.
