@@ -274,7 +274,15 @@ func (w *walker) eval(s *state, args []word.Word) outcome {
 	if strings.TrimSpace(text) == "" {
 		return same(s)
 	}
-	return w.script(s, text, syntax.LangBash)
+	return w.script(s, text, w.lang())
+}
+
+// lang is the language of the script that is walked.
+func (w *walker) lang() syntax.LangVariant {
+	if w.posix {
+		return syntax.LangPOSIX
+	}
+	return syntax.LangBash
 }
 
 // later walks text that the shell runs at another time: a trap or the like. It may not change what else is known.
@@ -295,7 +303,7 @@ func (w *walker) later(s *state, text word.Word) {
 	if !w.moves && !w.roams && len(s.dirs) == 1 && s.dirs[0] == w.view.Workspace() {
 		n.dirs = s.dirs
 	}
-	w.script(n, text.Text, syntax.LangBash)
+	w.script(n, text.Text, w.lang())
 }
 
 func (w *walker) trap(s *state, args []word.Word) {

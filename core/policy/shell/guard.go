@@ -12,7 +12,7 @@ const (
 	maxBrackets = 2000 // the time that the parser takes for nested brackets grows with their square
 	maxKeywords = 1000
 	maxDepth    = 200 // of the syntax tree; deeper text is judged, and asked
-	maxReread   = 4 << 20
+	maxReread   = 1 << 20
 	maxSteps    = 40_000
 )
 
