@@ -42,8 +42,10 @@ bench: build need ## measure: ratios in one run
 	@$(GO) run ./deploy/bench
 
 .PHONY: fuzz
-fuzz: need ## compare the judge with bash on many more scripts, and fuzz what parses
-	$(GO) test ./core/policy/shell -run TestDifferential -timeout 60m -fuzz-scripts=20000
+fuzz: need ## compare the judge with bash on many more scripts (hours), then fuzz what parses
+	PARAGENTS_FUZZ_SCRIPTS=20000 $(GO) test ./core/policy/shell -run TestDifferentialAgainstBash -timeout 0
+	$(GO) test ./core/policy -run '^$$' -fuzz FuzzJudge -fuzztime 5m
+	$(GO) test ./bot/markup -run '^$$' -fuzz FuzzRender -fuzztime 5m
 
 .PHONY: kills
 kills: need ## kill real processes at 300 random points on each store
