@@ -33,6 +33,7 @@ var layers = []struct {
 	{"core/audit", []string{"core", "core/state", "store"}, "the record of what happened stands below everything that writes into it"},
 	{"core/freeze", []string{"core", "core/state", "core/audit", "store"}, "the brake depends on nothing that it has to stop"},
 	{"core/fleet", []string{"core", "core/state", "core/access", "store"}, "what the replicas go by is known below everything that goes by it"},
+	{"core/workspace", []string{"core", "core/state", "store"}, "which directory a workspace is follows from the directory and a document"},
 	{"core/scheduler", []string{"core", "core/state", "core/audit", "core/freeze", "core/fleet", "core/claims", "core/preflight", "core/scheduler", "store", "store/local", "store/redis", "core/llm"}, "the scheduler moves prompts; what runs them, and what people see, is handed in"},
 	{"core/delivery", []string{"core", "core/state", "core/delivery", "core/scheduler", "store", "store/local"}, "sending knows letters and adapters, not what is in them"},
 	{"core/agent", []string{"core", "store"}, "the agent stands on everything in core, and on no chat"},

@@ -63,10 +63,12 @@ func (c chatCmd) Run(ctx context.Context, s *app.Setup) error {
 	return err
 }
 
-type serveCmd struct{}
+type serveCmd struct {
+	Serve []string `help:"Only this workspace; may be given several times. Default: all." placeholder:"NAME"`
+}
 
 // Run serves every configured platform until it is told to stop.
-func (serveCmd) Run(ctx context.Context, s *app.Setup) error {
+func (c serveCmd) Run(ctx context.Context, s *app.Setup) error {
 	cfg, err := s.Load()
 	if err != nil {
 		return err
@@ -88,7 +90,7 @@ func (serveCmd) Run(ctx context.Context, s *app.Setup) error {
 	for i, ad := range adapters {
 		names[i] = ad.Capabilities().Platform
 	}
-	a, err := s.New(cfg, st, path, log, app.Options{Adapters: adapters,
+	a, err := s.New(cfg, st, path, log, app.Options{Adapters: adapters, Serve: c.Serve,
 		Reaches: func(p core.Place) bool { return slices.Contains(names, p.Platform) }})
 	if err != nil {
 		return err

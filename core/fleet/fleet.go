@@ -205,13 +205,6 @@ func Speaking(all []Terms, platform string) []Terms {
 	return out
 }
 
-// Served reports whether another replica serves a workspace.
-func (w *Watch) Served(workspace string) bool {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.ContainsFunc(w.others, func(t Terms) bool { _, ok := t.Workspaces[workspace]; return ok })
-}
-
 // Problems say which replicas differ, a sentence each.
 func (w *Watch) Problems() []string {
 	w.mu.Lock()

@@ -11,7 +11,7 @@ import (
 
 // publish adds to a heartbeat what this replica goes by.
 func (s *Scheduler) publish(b *state.Batch, id core.ReplicaID, since time.Time) {
-	t := s.cfg.Terms
+	t := s.cfg.Terms()
 	t.Replica, t.Host, t.Since = id, s.cfg.Host, since
 	b.Hold(state.TermsKey(id), t, string(id), s.cfg.Lease)
 }

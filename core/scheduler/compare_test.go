@@ -13,12 +13,19 @@ import (
 	"paragents/core/scheduler/schedtest"
 )
 
+// goesBy are the terms of a replica that serves "w".
+func goesBy(r fleet.Rules) func() fleet.Terms {
+	return func() fleet.Terms {
+		return fleet.Terms{Platforms: []string{place.Platform}, Managed: r, Workspaces: map[string]fleet.Rules{"w": {}}}
+	}
+}
+
 // A replica with other rules comes, and dies: the others know of it at once, and forget it with its lease.
 func TestReplicasWithOtherRules(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := schedtest.Open(t)
 		with := func(deny ...string) config {
-			return config{Agent: schedtest.Agent(schedtest.Done), Host: "h", Terms: fleet.Terms{Platforms: []string{place.Platform}, Managed: fleet.Rules{Deny: deny}, Workspaces: map[string]fleet.Rules{"w": {}}}}
+			return config{Agent: schedtest.Agent(schedtest.Done), Host: "h", Terms: goesBy(fleet.Rules{Deny: deny})}
 		}
 		a := start(t, s, nil, with("Bash(rm:*)"))
 		settle(time.Second)
@@ -68,10 +75,9 @@ func TestRunKnowsOthersTerms(t *testing.T) {
 			seen = now.Others
 			return schedtest.Done(ctx, run)
 		})
-		start(t, s, nil, config{Agent: schedtest.Agent(schedtest.Done), Serves: func(string) bool { return false },
-			Terms: fleet.Terms{Platforms: []string{place.Platform}, Managed: fleet.Rules{Ask: []string{"Read(x)"}}, Workspaces: map[string]fleet.Rules{"w": {}}}})
+		start(t, s, nil, config{Agent: schedtest.Agent(schedtest.Done), Serves: func(string) bool { return false }, Terms: goesBy(fleet.Rules{Ask: []string{"Read(x)"}})})
 		settle(time.Second)
-		r := start(t, s, nil, config{Agent: agent, Terms: fleet.Terms{Platforms: []string{place.Platform}}})
+		r := start(t, s, nil, config{Agent: agent, Terms: goesBy(fleet.Rules{})})
 		settle(time.Second)
 		p := r.Submit(t, "", "one").Prompt
 		settle(time.Second)
@@ -110,6 +116,34 @@ func TestDutiesAreVisible(t *testing.T) {
 		<-ended
 		if d := duties(); len(d[b.ID()]) > 0 {
 			t.Errorf("given up, and still %v", d)
+		}
+	})
+}
+
+// A prompt whose workspace nobody serves: its place hears so after ten seconds, once, from one of the replicas; it begins when somebody serves it.
+func TestUnservedWorkspaceIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := schedtest.Open(t)
+		mail := &schedtest.Mail{}
+		elsewhere := config{Agent: schedtest.Agent(schedtest.Done), Serves: func(w string) bool { return w == "other" },
+			Terms: func() fleet.Terms {
+				return fleet.Terms{Platforms: []string{place.Platform}, Workspaces: map[string]fleet.Rules{"other": {}}}
+			}}
+		a, _ := start(t, s, mail, elsewhere), start(t, s, mail, elsewhere)
+		settle(time.Second)
+		p := a.Submit(t, "", "one").Prompt
+		settle(9 * time.Second)
+		if got := mail.All(); len(got) != 0 {
+			t.Errorf("said before ten seconds: %v", got)
+		}
+		settle(time.Minute)
+		if got := mail.Of(p.ID, core.EventNotice); len(got) != 1 || a.Read(t, p.ID).State != core.Queued {
+			t.Errorf("told %d times, and the prompt is %s", len(got), a.Read(t, p.ID).State)
+		}
+		start(t, s, mail, config{Agent: schedtest.Agent(schedtest.Done), Terms: goesBy(fleet.Rules{})})
+		settle(3 * time.Second)
+		if got := mail.Of(p.ID, core.EventNotice); len(got) != 1 || a.Read(t, p.ID).State != core.Done {
+			t.Errorf("served: told %d times, and the prompt is %s", len(got), a.Read(t, p.ID).State)
 		}
 	})
 }

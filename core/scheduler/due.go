@@ -149,7 +149,7 @@ func (s *Scheduler) forget(ctx context.Context, id core.SessionID) error {
 	v := sess.Value
 	last := state.Batch{}
 	last.Expect(state.SessionKey(id), sess.Version)
-	last.Batch.Delete = []store.Key{state.SessionKey(id), state.SizeKey(id), state.PiecesKey(id), state.DoubtKey(id), state.SessionRules(id)}
+	last.Batch.Delete = []store.Key{state.SessionKey(id), state.SizeKey(id), state.PiecesKey(id), state.DoubtKey(id), state.SessionRules(id), state.UnservedKey(id)}
 	last.Trim = []store.Trim{{Log: state.Transcript(id), Before: math.MaxInt64}, {Log: state.Lane(id), Before: math.MaxInt64}}
 	for _, index := range []store.Index{state.GC, state.Sessions, state.ByPerson(v.Owner), state.ByPlace(v.Place), state.Ready} {
 		last.RemoveFrom(index, string(id))

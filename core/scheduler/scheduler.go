@@ -70,8 +70,8 @@ type Config struct {
 	Lost func()
 	// Progress gets what a run says while it goes on. It must not block. May be nil.
 	Progress func(core.Letter)
-	// Terms are what this replica goes by, for the others; who and since when is filled in here.
-	Terms fleet.Terms
+	// Terms are what this replica goes by at the moment, for the others; who and since when is filled in here. May be nil.
+	Terms func() fleet.Terms
 	// Host and Version describe this replica to people.
 	Host, Version string
 	Logger        *slog.Logger
@@ -116,6 +116,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Progress == nil {
 		c.Progress = func(core.Letter) {}
+	}
+	if c.Terms == nil {
+		c.Terms = func() fleet.Terms { return fleet.Terms{} }
 	}
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -185,6 +188,10 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g.Go(func() error { s.listen(duties); return nil })
 	g.Go(func() error { every(duties, s.cfg.Lease/3, s.recover); return nil })
 	g.Go(func() error { every(duties, s.cfg.Lease/3, s.compare); return nil })
+	g.Go(func() error {
+		every(duties, unservedAfter/2, func(ctx context.Context) { s.unserved(ctx, hard, &holdings) })
+		return nil
+	})
 	g.Go(func() error { every(duties, time.Second, s.due); return nil })
 	g.Go(func() error { every(duties, time.Second/2, s.brake); return nil })
 	g.Go(func() error { every(duties, time.Second, s.waiters); return nil })

@@ -32,6 +32,8 @@ import (
 //	pair/<code>      access     a pairing code                   1 hour
 //	freeze           freeze     what is frozen                   never
 //	seal             audit      the last seal                    never
+//	unserved/<session> scheduler who told that nobody serves it  7 days
+//	workspace/<name> workspace  which directory it is            never
 //	quota/<limit>    scheduler  one a limit of a deployment      1 hour
 //	claims/<name>    scheduler  one a workspace                  never; its entries with their prompts
 func SessionKey(id core.SessionID) store.Key   { return store.Key("session/" + id) }
@@ -57,6 +59,8 @@ func DoubtKey(id core.SessionID) store.Key     { return store.Key("doubt/" + id)
 func RestKey(place string) store.Key           { return store.Key("rest/" + place) }
 func SessionRules(id core.SessionID) store.Key { return store.Key("rules/session/" + id) }
 func WorkspaceRules(name string) store.Key     { return store.Key("rules/workspace/" + name) }
+func UnservedKey(id core.SessionID) store.Key  { return store.Key("unserved/" + id) }
+func WorkspaceKey(name string) store.Key       { return store.Key("workspace/" + name) }
 func QuotaKey(limit string) store.Key          { return store.Key("quota/" + limit) }
 func ClaimsKey(workspace string) store.Key     { return store.Key("claims/" + workspace) }
 func ListedKey(p core.Place, who core.Person) store.Key {

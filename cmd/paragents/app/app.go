@@ -20,6 +20,7 @@ import (
 	"paragents/core"
 	"paragents/core/access"
 	"paragents/core/agent"
+	"paragents/core/fleet"
 	"paragents/core/llm"
 	"paragents/core/llm/demo"
 	"paragents/core/llm/openai"
@@ -112,12 +113,14 @@ type App struct {
 	Adapters  []core.Adapter
 	Log       *slog.Logger
 	sandbox   *sandbox.Runner
+	premises  *premises
 }
 
 // Options say how the parts are put together for one subcommand.
 type Options struct {
 	Adapters []core.Adapter
 	Reaches  func(core.Place) bool
+	Serve    []string // only these workspaces; empty: all
 	// Admins are people who are admins whatever the configuration says: whoever has the machine's files has that.
 	Admins []core.Person
 	// Courier and Progress replace the screen's, for runs that have no place.
@@ -135,7 +138,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	if err != nil {
 		return nil, err
 	}
-	spaces, shown, err := workspaces(cfg)
+	spaces, shown, err := workspaces(cfg, o.Serve...)
 	if err != nil {
 		return nil, err
 	}
@@ -157,8 +160,9 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt),
 			Money: cfg.Limits.Money.Prompt, Price: dearest(cfg)}, Logger: log})
 	rights := rights(cfg, o.Admins)
-	terms := terms(cfg, spaces, o.Adapters)
-	a := &App{Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner}
+	premises := newPremises(st, path != "", spaces, log)
+	terms := func() fleet.Terms { return terms(cfg, premises.served(), o.Adapters) }
+	a := &App{premises: premises, Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner}
 	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
 	screen, desk := bot.New(bot.Config{Store: st, Adapters: o.Adapters, Access: rights,
 		Workspaces: shown, At: at(cfg), Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
@@ -169,7 +173,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	}
 	sc := scheduler.Config{Store: st, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
 		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, MaxPerPerson: cfg.Limits.MaxPerPerson, MaxPerWorkspace: cfg.Limits.MaxPerWorkspace,
-		Expire: cfg.Approvals.Expire, Remind: remind(cfg), Serves: serves(spaces), Reaches: o.Reaches,
+		Expire: cfg.Approvals.Expire, Remind: remind(cfg), Serves: premises.serves, Reaches: o.Reaches,
 		Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Terms: terms, Host: host, Version: s.Version, Logger: log}
 	if sc.Courier == nil {
 		sc.Courier, sc.Progress = screen.Courier(), screen.Progress
@@ -231,8 +235,13 @@ func newModel(cfg *config.Config, log *slog.Logger) (m llm.Model, isDemo bool, e
 	return m, false, err
 }
 
-// workspaces are the configured directories, for the agent and for people.
-func workspaces(cfg *config.Config) ([]agent.Workspace, []bot.Workspace, error) {
+// workspaces are the configured directories, for the agent, and for people. Of those that are not to be served here the directory is not looked at.
+func workspaces(cfg *config.Config, only ...string) ([]agent.Workspace, []bot.Workspace, error) {
+	for _, name := range only {
+		if !slices.ContainsFunc(cfg.Workspaces, func(w config.Workspace) bool { return w.Name == name }) {
+			return nil, nil, fmt.Errorf("serve %s: there is no such workspace in the configuration", name)
+		}
+	}
 	var spaces []agent.Workspace
 	var shown []bot.Workspace
 	for _, w := range cfg.Workspaces {
@@ -240,7 +249,8 @@ func workspaces(cfg *config.Config) ([]agent.Workspace, []bot.Workspace, error) 
 		if err == nil {
 			dir, err = filepath.EvalSymlinks(dir)
 		}
-		if err != nil {
+		served := len(only) == 0 || slices.Contains(only, w.Name)
+		if err != nil && served {
 			return nil, nil, fmt.Errorf("workspace %s: %w; make the directory, or correct its path", w.Name, err)
 		}
 		if w.Sandbox == "require" && w.Capabilities.Shell {
@@ -254,18 +264,14 @@ func workspaces(cfg *config.Config) ([]agent.Workspace, []bot.Workspace, error) 
 			}
 		}
 		slices.Sort(names)
-		spaces = append(spaces, agent.Workspace{Name: w.Name, Dir: dir, Capabilities: caps,
-			Rules: policy.Layer{Name: "workspace", Deny: w.Rules.Deny, Ask: w.Rules.Ask, Allow: w.Rules.Allow}})
+		if served {
+			spaces = append(spaces, agent.Workspace{Name: w.Name, Dir: dir, Capabilities: caps,
+				Rules: policy.Layer{Name: "workspace", Deny: w.Rules.Deny, Ask: w.Rules.Ask, Allow: w.Rules.Allow}})
+		}
 		shown = append(shown, bot.Workspace{Name: w.Name, Dir: dir, Capabilities: names, Deny: append(slices.Clone(cfg.Rules.Deny), w.Rules.Deny...),
 			Ask: append(slices.Clone(cfg.Rules.Ask), w.Rules.Ask...), Allow: append(slices.Clone(cfg.Rules.Allow), w.Rules.Allow...), Busy: w.Busy})
 	}
 	return spaces, shown, nil
-}
-
-func serves(spaces []agent.Workspace) func(string) bool {
-	return func(name string) bool {
-		return slices.ContainsFunc(spaces, func(w agent.Workspace) bool { return w.Name == name })
-	}
 }
 
 // grants are the configured roles.

@@ -47,6 +47,7 @@ func (s *Setup) Exec(ctx context.Context, x Exec) (int, error) {
 	defer a.Close()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	a.premises.look(ctx, "")
 	ran := make(chan error, 1)
 	go func() { ran <- a.Scheduler.Run(ctx) }()
 	accepted, err := a.Scheduler.Accept(ctx, []scheduler.Submission{{New: &scheduler.NewSession{Workspace: x.Workspace}, Author: Me(), Place: place, Text: x.Text,

@@ -117,6 +117,7 @@ func (a *App) problems(ctx context.Context) []string {
 	} else if _, err := a.Store.Get(ctx, state.AccessKey); err != nil {
 		out = append(out, "store: "+err.Error())
 	}
+	out = append(out, a.premises.problems()...)
 	for _, ad := range a.Adapters {
 		if c, ok := ad.(core.Checker); ok {
 			if err := c.Check(ctx); err != nil {

@@ -26,6 +26,8 @@ func (a *App) Run(ctx context.Context, left func()) error {
 	var speaking errgroup.Group
 	speaking.Go(func() error { return a.Screen.Run(out) })
 	speaking.Go(func() error { return a.Desk.Run(out) })
+	a.premises.look(ctx, "")
+	g.Go(func() error { a.premises.run(ctx, a.Scheduler.ID); return nil })
 	g.Go(func() error { return a.Scheduler.Run(ctx) })
 	for _, ad := range a.Adapters {
 		limited, ok := ad.(core.Limited)
