@@ -17,6 +17,7 @@ import (
 
 	"paragents/bot"
 	"paragents/cmd/paragents/config"
+	"paragents/cmd/paragents/metric"
 	"paragents/core"
 	"paragents/core/access"
 	"paragents/core/agent"
@@ -113,6 +114,7 @@ type App struct {
 	Adapters  []core.Adapter
 	Log       *slog.Logger
 	sandbox   *sandbox.Runner
+	meter     *metric.Meter
 	premises  *premises
 }
 
@@ -138,6 +140,8 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	if err != nil {
 		return nil, err
 	}
+	meter := metric.New()
+	model, counted := meter.Model(model), meter.Store(st)
 	spaces, shown, err := workspaces(cfg, o.Serve...)
 	if err != nil {
 		return nil, err
@@ -162,16 +166,16 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	rights := rights(cfg, o.Admins)
 	premises := newPremises(st, path != "", spaces, log)
 	terms := func() fleet.Terms { return terms(cfg, premises.served(), o.Adapters) }
-	a := &App{premises: premises, Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner}
+	a := &App{premises: premises, Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner, meter: meter}
 	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
-	screen, desk := bot.New(bot.Config{Store: st, Adapters: o.Adapters, Access: rights,
+	screen, desk := bot.New(bot.Config{Store: counted, Adapters: o.Adapters, Access: rights,
 		Workspaces: shown, At: at(cfg), Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
 		Settings: func() string { return config.Show(cfg) }})
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	sc := scheduler.Config{Store: st, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
+	sc := scheduler.Config{Store: counted, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
 		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, MaxPerPerson: cfg.Limits.MaxPerPerson, MaxPerWorkspace: cfg.Limits.MaxPerWorkspace,
 		Expire: cfg.Approvals.Expire, Remind: remind(cfg), Serves: premises.serves, Reaches: o.Reaches,
 		Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Terms: terms, Host: host, Version: s.Version, Logger: log}

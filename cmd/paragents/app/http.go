@@ -20,7 +20,7 @@ type hooked interface {
 }
 
 // Listen serves health and the platforms' calls until the context ends. /healthz: the process lives. /readyz: it has its lease and the store answers; otherwise one line
-// for each thing that is wrong.
+// for each thing that is wrong. /metrics: what Prometheus wants to know.
 func (a *App) Listen(ctx context.Context) error {
 	if a.Config.Listen == "" {
 		<-ctx.Done()
@@ -43,6 +43,7 @@ func (a *App) Listen(ctx context.Context) error {
 			fmt.Fprintln(w, line)
 		}
 	})
+	mux.Handle("GET /metrics", a.meter.Handler(a.Store))
 	for _, ad := range a.Adapters {
 		if h, ok := ad.(hooked); ok {
 			mux.Handle("POST /"+ad.Capabilities().Platform, h.Hook())

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sync/errgroup"
 
 	"paragents/adapters/telegram"
 	"paragents/adapters/telegram/telegramtest"
@@ -67,10 +68,15 @@ func (w *world) serve() (stop func()) {
 	cfg.Workspaces[0].Path = w.dir
 	cfg.Access.Admins = []core.Person{core.Person(fmt.Sprint("telegram:", w.admin.ID))}
 	cfg.Lease = 6 * time.Second
+	cfg.Listen = ""
 	for _, set := range w.set {
 		set(cfg)
 	}
-	ad, err := telegram.New(telegram.Config{Token: telegramtest.Token, APIURL: w.tg.URL(), HTTPClient: w.tg.Client()})
+	bot := telegram.Config{Token: telegramtest.Token, APIURL: w.tg.URL(), HTTPClient: w.tg.Client()}
+	if cfg.Telegram.Mode == telegram.Webhook {
+		bot.Mode, bot.WebhookURL, bot.WebhookSecret = telegram.Webhook, cfg.Telegram.WebhookURL.Reveal(), cfg.Telegram.SecretToken.Reveal()
+	}
+	ad, err := telegram.New(bot)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -83,9 +89,10 @@ func (w *world) serve() (stop func()) {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
-	go func() {
-		done <- a.Run(ctx, func() {})
-	}()
+	var g errgroup.Group
+	g.Go(func() error { return a.Run(ctx, func() {}) })
+	g.Go(func() error { return a.Listen(ctx) })
+	go func() { done <- g.Wait() }()
 	stopped := false
 	stop = func() {
 		if stopped {
