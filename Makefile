@@ -51,6 +51,10 @@ fuzz: need ## compare the judge with bash on many more scripts (hours), then fuz
 kills: need ## kill real processes at 300 random points on each store
 	PARAGENTS_KILLS=300 $(GO) test -count=1 -timeout 60m -v ./cmd/paragents/killtest
 
+.PHONY: demo-unkillable
+demo-unkillable: build need ## one minute: an approval outlives kill -9 and a restart of Redis, and runs once
+	@$(GO) run ./deploy/demo
+
 .PHONY: chaos
 chaos: need ## break processes, Redis and the network under 2,000 prompts, on each kind of Redis
 	@mkdir -p bin && $(GO) test -c -tags chaos -o bin/chaos.test ./cmd/paragents/killtest
