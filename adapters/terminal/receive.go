@@ -110,7 +110,10 @@ func (a *Adapter) piped(ctx context.Context) func(context.Context) (string, stri
 				}
 			}
 			err := sc.Err()
-			if err == nil {
+			switch {
+			case errors.Is(err, bufio.ErrTooLong):
+				err = fmt.Errorf("a line is longer than %d bytes; put it into a file of the workspace and name that", maxLine)
+			case err == nil:
 				err = io.EOF
 			}
 			select {
