@@ -322,7 +322,7 @@ func TestReminderAndExpiry(t *testing.T) {
 			settle(when - time.Since(began))
 			cfg := config{Agent: two, Expire: 30 * time.Hour}
 			a, b := start(t, st, mail, cfg), start(t, st, mail, cfg)
-			settle(3 * time.Second)
+			settle(10 * time.Second)
 			must(t, errors.Join(a.Stop(), b.Stop()))
 		}
 		at(0)
@@ -330,7 +330,7 @@ func TestReminderAndExpiry(t *testing.T) {
 		for _, look := range []struct {
 			when time.Duration
 			want int // reminders so far: each is for two approvals
-		}{{59 * time.Minute, 0}, {61 * time.Minute, 2}, {18 * time.Hour, 2}, {19*time.Hour + 10*time.Minute, 4}, {29 * time.Hour, 4}} {
+		}{{59 * time.Minute, 0}, {time.Hour - 5*time.Second, 2}, {18 * time.Hour, 2}, {19*time.Hour - 5*time.Second, 4}, {29 * time.Hour, 4}} {
 			at(look.when)
 			if n := len(mail.Of(p.Prompt.ID, core.EventReminder)); n != look.want {
 				t.Errorf("%d reminders after %s, want %d", n, look.when, look.want)

@@ -173,39 +173,50 @@ func TestFenceRefusesTheOldHolder(t *testing.T) {
 // Two replicas claim the same session at the same moment, though there is nothing in it to run: one gets it.
 func TestTwoClaimsAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		st, mail := schedtest.Open(t), &schedtest.Mail{}
-		first := start(t, st, mail, config{Agent: schedtest.Agent(asking)})
-		p := first.Submit(t, "", "text")
-		settle(3 * time.Second)
-		waitsFor(t, first, p.Prompt.ID)
-		must(t, first.Stop())
-		both := make(chan struct{}, 2)
-		meet := func(b store.Batch) error { // until both want it
-			if slices.ContainsFunc(b.Put, func(p store.Put) bool { return strings.HasPrefix(string(p.Key), "claim/") }) && len(both) < cap(both) {
-				both <- struct{}{}
-				for len(both) < cap(both) {
-					time.Sleep(time.Millisecond)
-				}
-			}
-			return nil
-		}
+		st := schedtest.Open(t)
+		desk := newReplica(t, st, nil, config{})
+		p := desk.Submit(t, "", "text")
+		_, err := desk.Pause(t.Context(), p.Prompt.ID, boss)
+		must(t, err)
+		var mu sync.Mutex
+		tried := 0
+		slow := &slowCourier{}
 		for range 2 {
-			r := newReplica(t, st, mail, config{Agent: schedtest.Agent(asking)})
-			r.Store.Before = meet
+			r := newReplica(t, st, nil, config{Agent: schedtest.Agent(schedtest.Done), Courier: slow})
+			r.Store.Before = func(b store.Batch) error {
+				if slices.ContainsFunc(b.Put, func(p store.Put) bool { return strings.HasPrefix(string(p.Key), "claim/") }) {
+					mu.Lock()
+					tried++
+					mu.Unlock()
+					time.Sleep(time.Millisecond) // until the other wants it too
+				}
+				return nil
+			}
 			schedtest.Run(t, r)
 		}
-		settle(3 * time.Second)
-		before := len(mail.All())
-		b := &state.Batch{}
-		b.Append(state.Lane(p.Session.ID), core.Letter{SessionID: p.Session.ID, Place: place, Event: core.Event{Type: core.EventNotice}})
-		b.InsertNow(state.Ready, string(p.Session.ID), 0)
-		_, err := b.Commit(t.Context(), st)
-		must(t, err)
 		settle(5 * time.Second)
-		if n := len(mail.All()) - before; n != 1 || len(both) != 2 {
-			t.Errorf("%d copies of one letter, %d claims at once", n, len(both))
+		if slow.most != 1 || tried < 2 {
+			t.Errorf("%d holders at the same time, of %d who tried", slow.most, tried)
 		}
 	})
+}
+
+// slowCourier takes its time, and counts how many are at it.
+type slowCourier struct {
+	mu        sync.Mutex
+	now, most int
+}
+
+func (c *slowCourier) Drain(context.Context, core.SessionID, store.Fence, func() bool) (func(*state.Batch), time.Duration, error) {
+	c.mu.Lock()
+	c.now++
+	c.most = max(c.most, c.now)
+	c.mu.Unlock()
+	time.Sleep(time.Second)
+	c.mu.Lock()
+	c.now--
+	c.mu.Unlock()
+	return nil, 0, nil
 }
 
 // A decision that falls between the last look at a session and giving it back is not put off until its letters can be sent.
