@@ -109,15 +109,19 @@ const (
 	keepDead   = 24 * time.Hour
 )
 
-// collect removes what has been kept long enough: closed sessions, a few at a time, and dead replicas' names.
+// collect removes what has been kept long enough: closed sessions and dead replicas' names.
 func (s *Scheduler) collect(ctx context.Context) {
-	page, err := s.store.Scan(ctx, state.GC, store.Range{Limit: 16, Due: true})
-	if err != nil {
-		return
-	}
-	for _, e := range page.Entries {
-		if err := s.forget(ctx, core.SessionID(e.Member)); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
-			s.log.Warn("cannot remove a closed session; trying again", "session", e.Member, "error", err)
+	for more := true; more && ctx.Err() == nil; {
+		page, err := s.store.Scan(ctx, state.GC, store.Range{Limit: 64, Due: true})
+		if err != nil {
+			return
+		}
+		more = len(page.Entries) == 64
+		for _, e := range page.Entries {
+			if err := s.forget(ctx, core.SessionID(e.Member)); err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
+				s.log.Warn("cannot remove a closed session; trying again", "session", e.Member, "error", err)
+				more = false
+			}
 		}
 	}
 	dead, err := s.store.Scan(ctx, state.Replicas, store.Range{Limit: 64})

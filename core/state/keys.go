@@ -5,37 +5,7 @@ import (
 	"paragents/store"
 )
 
-// Documents. Each line: family, owner, bound, expiry.
-//
-//	session/<id>     scheduler  one a session                    kept 90 days after the last change of a closed one
-//	claim/<session>  scheduler  one a session that is held       deleted at release
-//	prompt/<id>      scheduler  one a prompt                     with its session
-//	approval/<id>    scheduler  one an approval                  with its session
-//	ref/<ref>        scheduler  one a session, prompt, approval  with what it names
-//	bind/<place>     bot        one a place                      with its session
-//	event/<id>       bot        one an inbound event             7 days
-//	album/<group>    bot        messages that become one prompt  1 day
-//	button/<token>   bot        one a button                     8 days
-//	sent/<message>   delivery   one a message of a session       30 days
-//	card/<card>      delivery   one a card that is kept up       30 days
-//	listed/<place>/  bot        the last list a person saw       1 hour
-//	replica/<id>     scheduler  one a live process               the lease
-//	terms/<id>       fleet      what a live process goes by      the lease
-//	duty/<name>      scheduler  one a duty                       until given up
-//	cursor/<adapter> bot        one an adapter                   never
-//	size/<session>   scheduler  counter: bytes of a transcript   with its session
-//	pieces/<session> delivery   the letter being sent            deleted when sent
-//	doubt/<session>  scheduler  a letter that may be out         deleted when sent
-//	rest/<place>     delivery   a chat that must not be sent to  as long as the platform said
-//	rules/<owner>    scheduler  rules of a session or workspace  with its session; never for a workspace
-//	access, pairings access     who may do what; open codes      never
-//	pair/<code>      access     a pairing code                   1 hour
-//	freeze           freeze     what is frozen                   never
-//	seal             audit      the last seal                    never
-//	unserved/<session> scheduler who told that nobody serves it  7 days
-//	workspace/<name> workspace  which directory it is            never
-//	quota/<limit>    scheduler  one a limit of a deployment      1 hour
-//	claims/<name>    scheduler  one a workspace                  never; its entries with their prompts
+// Documents. docs/store.md says of each family whose it is, how many there can be, and when it goes.
 func SessionKey(id core.SessionID) store.Key   { return store.Key("session/" + id) }
 func ClaimKey(id core.SessionID) store.Key     { return store.Key("claim/" + id) }
 func PromptKey(id core.PromptID) store.Key     { return store.Key("prompt/" + id) }

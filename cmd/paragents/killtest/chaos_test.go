@@ -39,6 +39,7 @@ func TestB045ChaosOnRedis(t *testing.T) {
 		{name: "losses of answers and bells", long: time.Second, make: func() { bad.hush(chance) }, mend: bad.heal},
 		{name: "slow times", long: time.Second, make: func() { bad.slow(50 * time.Millisecond) }, mend: bad.heal},
 	})
+	w.page(server)
 }
 
 // chaos lets people ask for a number of prompts while one thing after the other goes wrong, and then judges what became of them.
