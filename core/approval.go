@@ -96,7 +96,7 @@ type Approval struct {
 	Expires time.Time     `json:"expires"`
 	Decided time.Time     `json:"decided,omitzero"`
 	Used    time.Time     `json:"used,omitzero"` // when the action started; it starts at most once
-	// Reminded is how often people were reminded of it.
+	// Reminded says how far reminding people of it is: 1, once; 2, for the last time.
 	Reminded int     `json:"reminded,omitempty"`
 	Trace    TraceID `json:"trace"`
 }

@@ -65,13 +65,15 @@ func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id cor
 		}
 	case kind == dueRemind:
 		v := a.Value
-		if v.Reminded > 0 && now.Sub(v.Created) < s.cfg.Remind+remindAgain {
+		if v.Reminded > 1 || v.Reminded == 1 && now.Sub(v.Created) < s.cfg.Remind+remindAgain {
 			return nil // another replica was faster
 		}
 		b.Batch.Expect, b.Batch.Remove = nil, nil
-		if v.Reminded++; v.Reminded == 1 && now.Sub(v.Created) < 2*s.cfg.Remind+time.Minute {
+		if v.Reminded == 0 && now.Sub(v.Created) < 2*s.cfg.Remind+time.Minute {
+			v.Reminded = 1
 			b.InsertNow(state.Due, member, remindAgain)
-		} else {
+		} else { // the last one
+			v.Reminded = 2
 			b.RemoveFrom(state.Due, member)
 		}
 		b.Update(key, a.Version, v)
