@@ -122,6 +122,8 @@ type page struct {
 	text string
 	rows [][]core.Button
 	file *core.File // goes first
+	// answer: a code block in it that is too long for a chat, such as a tool's output, makes it a head and a file as well.
+	answer bool
 }
 
 // pieces renders text for a platform.
@@ -132,9 +134,10 @@ func (c Config) pieces(text string, caps core.Capabilities) []markup.Piece {
 // messages renders a page for a place.
 func (c Config) messages(p page, caps core.Capabilities, place core.Place) []core.Message {
 	pieces := c.pieces(p.head+p.text, caps)
-	if len(pieces) > maxPieces && caps.Files && p.file == nil {
+	_, lines := blocks(p.text)
+	if (len(pieces) > maxPieces || p.answer && lines > maxBlock) && caps.Files && p.file == nil {
 		p.file = &core.File{Name: "answer.md", Data: []byte(p.text)}
-		pieces = c.pieces(p.head+closed(cutRunes(p.text, min(headRunes, caps.Max/2)))+"\n\n"+saysInFile, caps)
+		pieces = c.pieces(p.head+beginning(p.text, min(headRunes, caps.Max/2))+"\n\n"+saysInFile, caps)
 	}
 	out := make([]core.Message, 0, len(pieces)+1)
 	if p.file != nil && caps.Files {
@@ -173,25 +176,43 @@ func onKeys(rows [][]core.Button) {
 
 const (
 	maxPieces = 3    // more of them become a head and a file
-	headRunes = 1200 // of the head
+	maxBlock  = 40   // lines of a code block in an answer
+	headRunes = 1200 // of the head, and
+	headLines = 20   // of it
 )
+
+// beginning is the part of a long text that a chat shows.
+func beginning(text string, runes int) string {
+	if lines := strings.SplitAfterN(text, "\n", headLines+1); len(lines) > headLines {
+		text = strings.TrimRight(strings.Join(lines[:headLines], ""), "\n") + "\n…"
+	}
+	return closed(cutRunes(text, runes))
+}
 
 // closed ends a code block that a cut has left open, so that what follows does not become part of it.
 func closed(text string) string {
-	open := ""
+	if open, _ := blocks(text); open != "" {
+		return text + "\n" + open
+	}
+	return text
+}
+
+// blocks is the mark of the code block that a text leaves open, and how many lines its longest one has.
+func blocks(text string) (open string, longest int) {
+	lines := 0
 	for line := range strings.SplitSeq(text, "\n") {
 		ticks := line[:len(line)-len(strings.TrimLeft(line, "`"))]
 		switch {
 		case open == "" && len(ticks) >= 3:
-			open = ticks
+			open, lines = ticks, 0
 		case open != "" && len(ticks) >= len(open) && strings.Trim(line, "` ") == "":
 			open = ""
+		case open != "":
+			lines++
+			longest = max(longest, lines)
 		}
 	}
-	if open == "" {
-		return text
-	}
-	return text + "\n" + open
+	return open, longest
 }
 
 func cutRunes(s string, n int) string {

@@ -1,6 +1,7 @@
 package bot
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -14,7 +15,6 @@ const perRow = 5
 // group is the one card of several approvals of one answer: numbered, each whole, with a button for all that are shown and buttons for each. It is changed as they are
 // decided.
 func (c *cards) group(list []core.Approval) []core.Message {
-	var b strings.Builder
 	var open []core.Approval
 	confirm := false
 	for _, a := range list {
@@ -32,21 +32,13 @@ func (c *cards) group(list []core.Approval) []core.Message {
 	default:
 		reminded = c.reminder(open[0])
 	}
-	b.WriteString(c.s.head(c.l, c.caps, word) + reminded)
-	fmt.Fprintf(&b, saysAskAll, len(list))
-	for _, a := range list {
-		fmt.Fprintf(&b, "\n\n**%d.** %s · %s", a.Number, code(string(a.Ref)), escape(a.Action.Tool))
-		if a.State != core.Pending {
-			fmt.Fprintf(&b, " · %s%s at %s", decidedWord(a), by(a.By), a.Decided.UTC().Format("15:04:05"))
-		}
-		b.WriteString("\n" + fence(markup.Visible(a.Action.Show)))
-		fmt.Fprintf(&b, saysBecause, escape(a.Rule))
-		if a.State == core.Pending && !c.caps.Buttons {
-			fmt.Fprintf(&b, saysDecideTyped, c.caps.Slash, a.Ref, c.caps.Slash, a.Ref)
-		}
+	p := page{text: c.all(list, c.s.head(c.l, c.caps, word)+reminded, false), rows: groupRows(list, open, confirm, &c.buttons)}
+	if c.caps.Files && len(c.s.cfg.pieces(p.text, c.caps)) > maxPieces {
+		p.file = &core.File{Name: "actions.txt", Data: whole(list)}
+		p.text = c.all(list, c.s.head(c.l, c.caps, word)+reminded, true)
 	}
 	name := "approvals/" + string(list[0].ID)
-	ms := c.s.cfg.messages(page{text: b.String(), rows: groupRows(list, open, confirm, &c.buttons)}, c.caps, c.l.Place)
+	ms := c.s.cfg.messages(p, c.caps, c.l.Place)
 	if len(open) < len(list) && reminded == "" {
 		return replacing(ms, name)
 	}
@@ -54,6 +46,40 @@ func (c *cards) group(list []core.Approval) []core.Message {
 		ms[n-1].Card = name
 	}
 	return append(c.again(name, c.s.head(c.l, c.caps, core.Waiting)+code(string(open[0].Ref))), loud(ms, true)...)
+}
+
+// all is the text of the card: each action whole, or with short the beginning of each and the digest by which it is known in the file.
+func (c *cards) all(list []core.Approval, head string, short bool) string {
+	var b strings.Builder
+	b.WriteString(head)
+	fmt.Fprintf(&b, saysAskAll, len(list))
+	for _, a := range list {
+		fmt.Fprintf(&b, "\n\n**%d.** %s · %s", a.Number, code(string(a.Ref)), escape(a.Action.Tool))
+		if a.State != core.Pending {
+			fmt.Fprintf(&b, " · %s%s at %s", decidedWord(a), by(a.By), a.Decided.UTC().Format("15:04:05"))
+		}
+		show := markup.Visible(a.Action.Show)
+		if short && len(show) > shownAfter {
+			b.WriteString("\n" + fence(cutRunes(show, shownAfter)))
+			fmt.Fprintf(&b, saysWhole, len(show), a.Digest[:12])
+		} else {
+			b.WriteString("\n" + fence(show))
+		}
+		fmt.Fprintf(&b, saysBecause, escape(a.Rule))
+		if a.State == core.Pending && !c.caps.Buttons {
+			fmt.Fprintf(&b, saysDecideTyped, c.caps.Slash, a.Ref, c.caps.Slash, a.Ref)
+		}
+	}
+	return b.String()
+}
+
+// whole is every action as it would run, for the file of a card that cannot show them all.
+func whole(list []core.Approval) []byte {
+	var b bytes.Buffer
+	for _, a := range list {
+		fmt.Fprintf(&b, "%d. %s · %s · digest %s\n%s\n\n", a.Number, a.Ref, a.Action.Tool, a.Digest[:12], markup.Visible(a.Action.Show))
+	}
+	return b.Bytes()
 }
 
 // groupRows are the buttons for what is still open. What needs a second press is approved by its own button only.

@@ -51,7 +51,7 @@ func (s *Screen) Render(ctx context.Context, l core.Letter) (delivery.Rendered, 
 	}
 	switch l.Event.Type {
 	case core.EventAnswer:
-		p := page{head: s.head(l, caps, core.Done), text: l.Event.Text}
+		p := page{head: s.head(l, caps, core.Done), text: l.Event.Text, answer: true}
 		return delivery.Rendered{Messages: loud(s.reply(s.cfg.messages(p, caps, l.Place), l), l.Loud)}, nil
 	case core.EventEnd:
 		return s.end(ctx, l, caps)

@@ -293,7 +293,7 @@ func (s *Screen) show(ctx context.Context, adapter core.Adapter, st *status, m c
 // settled ends the card of a prompt that stops running, when nothing of it is on the way any more: what follows comes through the lane.
 func (s *Screen) settled(l core.Letter, caps core.Capabilities) {
 	switch l.Event.Type {
-	case core.EventEnd, core.EventQuestion, core.EventConflict:
+	case core.EventAnswer, core.EventEnd, core.EventQuestion, core.EventConflict:
 	case core.EventApproval:
 		if l.Event.State != string(core.Pending) { // what was decided does not stop it
 			return

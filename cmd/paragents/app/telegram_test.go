@@ -49,6 +49,14 @@ func begin(t *testing.T, set ...func(*config.Config)) *world {
 
 func beginOn(t *testing.T, tg *telegramtest.Server, set ...func(*config.Config)) *world {
 	t.Helper()
+	w := stopped(t, tg, set...)
+	w.serve()
+	return w
+}
+
+// stopped is a world in which no replica runs yet.
+func stopped(t *testing.T, tg *telegramtest.Server, set ...func(*config.Config)) *world {
+	t.Helper()
 	w := &world{t: t, tg: tg, dir: t.TempDir(), admin: telegramtest.Ann, set: set}
 	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
 	if err != nil {
@@ -56,7 +64,6 @@ func beginOn(t *testing.T, tg *telegramtest.Server, set ...func(*config.Config))
 	}
 	w.store = st
 	t.Cleanup(func() { st.Close() })
-	w.serve()
 	return w
 }
 
