@@ -118,6 +118,7 @@ func residentSet(pid int) (int64, error) {
 func benchmarks() error {
 	for _, b := range []struct{ pkg, pattern string }{
 		{"./core/policy/...", "Judge"}, {"./store/local/...", "Commit"}, {"./store/redis", "Commit"}, {"./core/preflight", "."}, {"./bot/markup", "."},
+		{"./core/scheduler", "Stored|Press"},
 	} {
 		cmd := exec.Command("go", "test", "-run", "^$", "-bench", b.pattern, "-benchtime", "300ms", b.pkg)
 		out, err := cmd.CombinedOutput()
@@ -167,7 +168,7 @@ func chats(bin, sources, dir string, quick bool) error {
 		{"a burst of 1000 chats", 1000, 1000, "200ms", true, "all answered"},
 	} {
 		for _, bot := range []string{"minimal", "file", "redis"} {
-			r, err := load(harness, bin, bot, redis, filepath.Join(dir, bot), sc, scale)
+			r, err := load(harness, bin, bot, redis, filepath.Join(dir, bot), sc, scale, 1)
 			if err != nil {
 				return fmt.Errorf("%s, %s: %w", sc.name, bot, err)
 			}
@@ -176,11 +177,65 @@ func chats(bin, sources, dir string, quick bool) error {
 		}
 		fmt.Printf("  aim: %s\n", sc.aim)
 	}
+	return replicas(harness, bin, dir, redis, scale)
+}
+
+// replicas measures several processes on one Redis, with what Redis had to do for each answer, heartbeats and polls included.
+func replicas(harness, bin, dir, url string, scale int) error {
+	fmt.Printf("\n%-30s %-9s %9s %8s %8s %14s %14s\n", "100 chats", "replicas", "answers/s", "p50 ms", "p95 ms", "redis commands", "redis kB")
+	for _, latency := range []string{"0", "200ms"} {
+		for _, n := range []int{1, 2, 4} {
+			before, err := redisStats(url)
+			if err != nil {
+				return err
+			}
+			sc := scenario{name: "model " + latency, n: 3000, chats: 100, latency: latency}
+			r, err := load(harness, bin, "redis", url, filepath.Join(dir, "replicas"), sc, scale, n)
+			if err != nil {
+				return fmt.Errorf("%d replicas: %w", n, err)
+			}
+			after, err := redisStats(url)
+			if err != nil {
+				return err
+			}
+			answered := max(1, r["answered"])
+			fmt.Printf("%-30s %-9d %9.0f %8.1f %8.1f %14.1f %14.1f\n", sc.name, n, r["throughput_per_s"], r["lat_p50_ms"], r["lat_p95_ms"],
+				(after["total_commands_processed"]-before["total_commands_processed"])/answered,
+				(after["total_net_input_bytes"]+after["total_net_output_bytes"]-before["total_net_input_bytes"]-before["total_net_output_bytes"])/answered/1000)
+		}
+	}
 	return nil
 }
 
-// load runs one scenario and returns the harness's figures.
-func load(harness, bin, bot, redis, dir string, sc scenario, scale int) (map[string]float64, error) {
+// redisStats are the numbers of INFO stats.
+func redisStats(url string) (map[string]float64, error) {
+	conn, err := net.Dial("tcp", strings.TrimPrefix(url, "redis://"))
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	if err := conn.SetDeadline(time.Now().Add(5 * time.Second)); err != nil {
+		return nil, err
+	}
+	if _, err := io.WriteString(conn, "INFO stats\r\nQUIT\r\n"); err != nil {
+		return nil, err
+	}
+	raw, err := io.ReadAll(conn)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string]float64{}
+	for line := range strings.Lines(string(raw)) {
+		name, text, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if v, err := strconv.ParseFloat(text, 64); err == nil {
+			out[name] = v
+		}
+	}
+	return out, nil
+}
+
+// load runs one scenario and returns the harness's figures. The harness starts one process of the program; with more replicas the others are started here.
+func load(harness, bin, bot, redis, dir string, sc scenario, scale, replicas int) (map[string]float64, error) {
 	if err := os.RemoveAll(dir); err != nil {
 		return nil, err
 	}
@@ -208,11 +263,19 @@ telegram: {bot_token: "123456:AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA", api_url: "ht
 access: {operators: ["telegram:*"]}
 workspaces: [{name: default, path: "%s"}]
 limits: {max_in_flight: 1000}
+listen: ""
 `, url, time.Now().UnixNano(), filepath.Join(dir, "workspace"))
 		if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 			return nil, err
 		}
 		args = append(args, bin, "--config", config, "serve")
+		for range replicas - 1 {
+			other := exec.Command(bin, "--config", config, "serve")
+			if err := other.Start(); err != nil {
+				return nil, err
+			}
+			defer func() { other.Process.Kill(); other.Wait() }() //nolint:errcheck // it is gone either way
+		}
 	}
 	cmd := exec.Command(harness, args...)
 	if out, err := cmd.CombinedOutput(); err != nil {
