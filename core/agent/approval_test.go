@@ -171,10 +171,9 @@ func TestRulesAreReadAgainBeforeEachCall(t *testing.T) {
 		act := fake{name: "act", run: func(ctx context.Context, _ string) (tool.Result, error) {
 			return tool.Result{Output: "did"}, b.SetMode(ctx, session, schedtest.Author, core.ModePlan)
 		}}
-		b = on(t, llmtest.NewScript(llmtest.Call(call("c1", "list_dir", args{"path": "."}), call("c2", "act", args{}), call("c3", "act", struct{}{})), llmtest.Say("done")), with(act))
-		p := b.Submit(t, "", "act twice")
-		session = p.Session.ID
-		settle(2 * time.Second)
+		b = on(t, llmtest.NewScript(llmtest.Say("ready"), llmtest.Call(call("c1", "list_dir", args{"path": "."}), call("c2", "act", args{}), call("c3", "act", struct{}{})), llmtest.Say("done")), with(act))
+		session = b.say("begin").Session.ID
+		p := b.say("act twice", session)
 		b.answer(p, core.Done)
 		if got := b.endings(p); len(got) != 3 || got[1] != "c2 ok" || got[2] == "c3 ok" {
 			t.Errorf("results %q", got)
