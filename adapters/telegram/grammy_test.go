@@ -3,8 +3,6 @@ package telegram_test
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -12,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"paragents/adapters/adaptertest/nodetest"
 	"paragents/adapters/telegram/telegramtest"
 )
 
@@ -127,7 +126,7 @@ type grammY struct {
 const grammYLimit = 60 * time.Second
 
 func startGrammY(t *testing.T, srv *telegramtest.Server) *grammY {
-	dir := installGrammY(t)
+	dir := nodetest.Install(t, filepath.Join("testdata", "grammy"))
 	ctx, cancel := context.WithTimeout(t.Context(), grammYLimit)
 	cmd := exec.CommandContext(ctx, "node", "bot.mjs")
 	cmd.Dir = dir
@@ -189,59 +188,4 @@ func (b *grammY) next(saw string) sighting {
 		b.t.Fatalf("grammY: got %s, want %s", line, saw)
 	}
 	return s
-}
-
-// installGrammY makes a folder with the packages of testdata/grammy, once for each lock file, and gives its path.
-func installGrammY(t *testing.T) string {
-	t.Helper()
-	for _, tool := range []string{"node", "npm"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Fatalf("this test needs %s (Node 18 or newer) to run grammY against our server: %v", tool, err)
-		}
-	}
-	cache, err := os.UserCacheDir()
-	if err != nil {
-		t.Fatal(err)
-	}
-	sum := sha256.New()
-	files := map[string][]byte{}
-	for _, name := range []string{"package.json", "package-lock.json", "bot.mjs"} {
-		data, err := os.ReadFile(filepath.Join("testdata", "grammy", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		files[name] = data
-		sum.Write(data)
-	}
-	dir := filepath.Join(cache, "paragents-test", "grammy-"+hex.EncodeToString(sum.Sum(nil))[:16])
-	if _, err := os.Stat(dir); err == nil {
-		return dir
-	}
-	// Whole or not at all: the folder gets its name when everything is in it.
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	work, err := os.MkdirTemp(filepath.Dir(dir), "new-*")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, data := range files {
-		if err := os.WriteFile(filepath.Join(work, name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
-	defer cancel()
-	npm := exec.CommandContext(ctx, "npm", "ci", "--ignore-scripts", "--no-audit", "--no-fund")
-	npm.Dir = work
-	if out, err := npm.CombinedOutput(); err != nil {
-		t.Fatalf("install grammY: %v\n%s", err, out)
-	}
-	if err := os.Rename(work, dir); err != nil {
-		os.RemoveAll(work) //nolint:errcheck // another run was faster, or the next line says what is wrong
-		if _, err := os.Stat(dir); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return dir
 }

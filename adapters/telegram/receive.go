@@ -162,8 +162,12 @@ func (a *Adapter) poll(ctx context.Context, me account, offset *int64, accept ac
 	}
 	p.AddNonZero64("offset", *offset)
 	var raw []json.RawMessage
+	began := time.Now()
 	if err := a.callFor(ctx, pollWait+pollGrace, "getUpdates", p, &raw); err != nil {
 		return err
+	}
+	if len(raw) == 0 && time.Since(began) < pollWait/4 { // a server, or something before it, that holds no poll
+		sleep(ctx, firstPause)
 	}
 	next := *offset
 	var events []core.Inbound

@@ -39,6 +39,7 @@ type world struct {
 	store store.Store
 	admin telegramtest.User
 	set   []func(*config.Config) // what is configured differently
+	url   string                 // of another server than tg
 	front bool                   // the next replica brings in what people do, and holds no session
 }
 
@@ -80,6 +81,9 @@ func (w *world) serve() (stop func()) {
 		set(cfg)
 	}
 	bot := telegram.Config{Token: telegramtest.Token, APIURL: w.tg.URL(), HTTPClient: w.tg.Client()}
+	if w.url != "" {
+		bot.APIURL, bot.HTTPClient = w.url, nil
+	}
 	if cfg.Telegram.Mode == telegram.Webhook {
 		bot.Mode, bot.WebhookURL, bot.WebhookSecret = telegram.Webhook, cfg.Telegram.WebhookURL.Reveal(), cfg.Telegram.SecretToken.Reveal()
 	}
