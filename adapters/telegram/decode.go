@@ -45,7 +45,7 @@ func fromEdit(m *message, me account) (core.Inbound, bool) {
 	e := about(m, me)
 	e.Kind = core.InEdit
 	e.Original = e.ID
-	e.ID += "/edit/" + id(m.EditDate) + "/" + id(int64(crc32.ChecksumIEEE([]byte(e.Text)))) // there can be two in a second
+	e.ID += "/edit/" + id(m.EditDate) + "/" + id(int64(crc32.ChecksumIEEE([]byte(m.Text+m.Caption)))) // there can be two in a second
 	e.At = time.Unix(max(m.Date, m.EditDate), 0).UTC()
 	return addressed(e, m, me)
 }

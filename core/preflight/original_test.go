@@ -35,7 +35,7 @@ func TestOriginalFindings(t *testing.T) {
 	}{
 		{
 			text:         "python build.py > out/result.json && tee logs/run.log && cp src/a.py dist/a.py && mkdir -p tmp/cache",
-			writes:       []string{"dist/a.py", "logs/run.log", "out/result.json", "tmp/cache"},
+			writes:       []string{"dist/a.py", "logs/run.log", "out/result.json", "tmp", "tmp/cache"}, // mkdir -p makes both
 			actions:      []string{"copy", "mkdir", "run_command", "script", "write_file"},
 			capabilities: []string{"filesystem", "python", "shell"}, confidence: 0.9,
 		},
