@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -22,11 +24,22 @@ type Exec struct {
 	Workspace string
 }
 
-// Exec runs it, prints the answer or the events, and returns the exit status: 0 done, 1 failed, 3 an approval was needed that nobody could give.
+// Exec runs it, prints the answer or the events, and returns the exit status: 0 done, 1 failed, 2 wrongly asked for, 3 an approval was needed that nobody could give.
 func (s *Setup) Exec(ctx context.Context, x Exec) (int, error) {
 	cfg, err := s.Load()
 	if err != nil {
 		return 0, err
+	}
+	var names []string
+	for _, w := range cfg.Workspaces {
+		names = append(names, w.Name)
+	}
+	switch {
+	case x.Workspace == "":
+		x.Workspace = names[0]
+	case !slices.Contains(names, x.Workspace):
+		fmt.Fprintf(s.Stderr, "paragents: there is no workspace %q; there are: %s\n", x.Workspace, strings.Join(names, ", "))
+		return 2, nil
 	}
 	log := s.Logger()
 	st, path, err := s.Store(ctx, cfg, log)
@@ -34,9 +47,6 @@ func (s *Setup) Exec(ctx context.Context, x Exec) (int, error) {
 		return 0, err
 	}
 	defer st.Close()
-	if x.Workspace == "" {
-		x.Workspace = cfg.Workspaces[0].Name
-	}
 	place := core.Place{Platform: "exec", Channel: core.NewID[string](time.Now())}
 	out := &sink{json: x.JSON, out: os.Stdout, place: place, done: make(chan struct{})}
 	courier := delivery.New(delivery.Config{Store: st, Render: out.render, Adapter: func(string) (core.Adapter, bool) { return nowhere{}, true }, Logger: log})

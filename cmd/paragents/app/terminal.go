@@ -64,7 +64,8 @@ const (
 	awaitEnd      = 30 * time.Minute
 )
 
-// Await holds a script's next line back until it makes sense: an answer until there is a question, the end until the work is done. A person would have waited too.
+// Await holds a script's next line back until it makes sense: an answer until there is a question, an order until its prompt runs, the end until the work is done. A
+// person would have waited too.
 func (a *App) Await(ctx context.Context, me core.Person, line string) error {
 	word, _, _ := strings.Cut(strings.ToLower(strings.TrimLeft(line, "/")), " ")
 	switch word {
@@ -73,21 +74,33 @@ func (a *App) Await(ctx context.Context, me core.Person, line string) error {
 			return a.Settle(ctx, me, awaitEnd)
 		}
 	case "approve", "deny", "approvals":
-		limit := time.After(awaitQuestion)
-		for {
-			list, err := a.Scheduler.Waiting(ctx, 100)
-			busy, err2 := a.Scheduler.Busy(ctx, me)
-			if ctx.Err() != nil || err == nil && err2 == nil && !busy || len(list) > 0 && !busy {
-				return nil
+		until(ctx, awaitQuestion, func() bool {
+			busy, err := a.Scheduler.Busy(ctx, me)
+			return err == nil && !busy
+		})
+	case "stop", "pause", "steer", "cancel":
+		until(ctx, awaitQuestion, func() bool {
+			views, err := a.Scheduler.List(ctx, state.ByPerson(me), 1, false)
+			if err != nil || len(views) == 0 {
+				return err == nil
 			}
-			select {
-			case <-ctx.Done():
-				return nil
-			case <-limit:
-				return nil
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
+			behind := len(views[0].Session.Queue) > 1
+			return views[0].Prompt.State != core.Queued && !(behind && views[0].Prompt.State == core.Running)
+		})
 	}
 	return nil
+}
+
+// until waits for something, at most limit.
+func until(ctx context.Context, limit time.Duration, done func() bool) {
+	end := time.After(limit)
+	for !done() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-end:
+			return
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
 }
