@@ -210,12 +210,11 @@ func TestModes(t *testing.T) {
 		write := func(id string) llmtest.Turn {
 			return llmtest.Call(call(id, "write_file", args{"path": id, "content": "x"}))
 		}
-		model := llmtest.NewScript(write("c1"), llmtest.Say("planned"), write("c2"), llmtest.Say("edited"))
+		model := llmtest.NewScript(llmtest.Say("ready"), write("c1"), llmtest.Say("planned"), write("c2"), llmtest.Say("edited"))
 		b := on(t, model)
-		p := b.Submit(t, "", "look")
+		p := b.say("begin")
 		must(t, b.SetMode(t.Context(), p.Session.ID, p.Prompt.Author, core.ModePlan))
-		settle(2 * time.Second)
-		b.answer(p, core.Done)
+		b.answer(b.say("look", p.Session.ID), core.Done)
 		if b.read("c1") != "" || slices.Contains(b.endings(p), "c1 ok") {
 			t.Errorf("results %v", b.endings(p))
 		}
