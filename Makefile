@@ -59,7 +59,7 @@ demo-unkillable: build need ## one minute: an approval outlives kill -9 and a re
 chaos: need ## memory after 100,000 prompts; break processes, Redis and the network under 2,000, on each kind of Redis
 	@PARAGENTS_RETENTION=$${PARAGENTS_RETENTION:-100000} $(GO) test -count=1 -v -timeout 60m -run B078 ./core/scheduler
 	@mkdir -p bin && $(GO) test -c -tags chaos -o bin/chaos.test ./cmd/paragents/killtest
-	@cd cmd/paragents/killtest && PARAGENTS_CHAOS=$${PARAGENTS_CHAOS:-2000} ../../../bin/chaos.test -test.run Chaos -test.v -test.timeout 60m
+	@cd cmd/paragents/killtest && PARAGENTS_CHAOS=$${PARAGENTS_CHAOS:-2000} ../../../bin/chaos.test -test.run Chaos -test.v -test.timeout 120m
 
 .PHONY: demo-collisions
 demo-collisions: ## five sessions edit one file a hundred times: no line is lost

@@ -25,7 +25,8 @@ type trouble struct {
 func TestB045ChaosOnRedis(t *testing.T) {
 	var server *redistest.Server
 	var bad *proxy
-	w := newWorld(t, 12, 128, func(t *testing.T, _ string) storage {
+	prompts := chaosPrompts(t)
+	w := newWorld(t, crowd(prompts), 128, func(t *testing.T, _ string) storage {
 		server = redistest.Start(t)
 		bad = newProxy(t, server.Addr)
 		where := inRedis(server.URL())
@@ -33,7 +34,7 @@ func TestB045ChaosOnRedis(t *testing.T) {
 		return where
 	})
 	chance := rand.New(rand.NewPCG(w.seed, 3))
-	w.chaos(chance, number(t, "PARAGENTS_CHAOS", 60), []trouble{
+	w.chaos(chance, prompts, []trouble{
 		{name: "restarts of redis", make: func() { server.Restart(t) }},
 		{name: "cuts", make: func() { bad.cut(chance) }},
 		{name: "losses of answers and bells", long: time.Second, make: func() { bad.hush(chance) }, mend: bad.heal},
@@ -42,8 +43,29 @@ func TestB045ChaosOnRedis(t *testing.T) {
 	w.page(server)
 }
 
+// chaosPrompts is how many prompts there are.
+func chaosPrompts(t *testing.T) int {
+	t.Helper()
+	return number(t, "PARAGENTS_CHAOS", 60)
+}
+
+// crowd is how many people ask for that many prompts.
+func crowd(prompts int) int { return 12 + prompts/60 }
+
 // chaos lets people ask for a number of prompts while one thing after the other goes wrong, and then judges what became of them.
 func (w *world) chaos(chance *rand.Rand, prompts int, troubles []trouble) {
+	begin := time.Now()
+	count := w.rage(chance, prompts, troubles)
+	w.drain()
+	took := time.Since(begin)
+	w.quit()
+	w.judge()
+	w.sealed()
+	w.t.Logf("%s, and: %s", took.Round(time.Second), strings.Trim(fmt.Sprint(count), "map[]"))
+}
+
+// rage starts three replicas, and lets things go wrong until all prompts were asked for. It returns how often what did.
+func (w *world) rage(chance *rand.Rand, prompts int, troubles []trouble) map[string]int {
 	for _, name := range []string{"A", "B", "C"} {
 		w.start(name)
 	}
@@ -55,7 +77,6 @@ func (w *world) chaos(chance *rand.Rand, prompts int, troubles []trouble) {
 		}
 		return true
 	})
-	begin := time.Now()
 	count := map[string]int{}
 	var stopped *replica
 	var until time.Time
@@ -92,12 +113,7 @@ func (w *world) chaos(chance *rand.Rand, prompts int, troubles []trouble) {
 	if stopped != nil {
 		stopped.resume()
 	}
-	w.drain()
-	took := time.Since(begin)
-	w.quit()
-	w.judge()
-	w.sealed()
-	w.t.Logf("%s, and: %s", took.Round(time.Second), strings.Trim(fmt.Sprint(count), "map[]"))
+	return count
 }
 
 func (w *world) posted() int {
