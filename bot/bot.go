@@ -38,8 +38,10 @@ type Config struct {
 	Access     access.Access
 	Workspaces []Workspace // the first is the default
 	// At says what is different at a place: its workspace and whose messages count in a thread ("owner", "everyone", "mention"). May be nil.
-	At   func(core.Place) (workspace, threadReplies string)
-	Demo bool // the demo model answers
+	At func(core.Place) (workspace, threadReplies string)
+	// Explain says what the rules of a workspace, with what people stored, say about a call written Tool(input). May be nil.
+	Explain func(workspace string, stored []scheduler.StoredRule, call string) (string, error)
+	Demo    bool // the demo model answers
 	// Redact takes secrets out of what files hold, before it is shown. Nil: nothing is taken out.
 	Redact func(text string) string
 	// Settings is the configuration as it holds, without secrets. Nil: there is none to show.

@@ -42,7 +42,7 @@ var grammar = []struct {
 	{"stop", "stop [ref]", "stop what the session does", true, nil},
 	{"run-held", "run-held [ref]", "let the prompts run that stop held", false, nil},
 	{"drop-held", "drop-held [ref]", "cancel the prompts that stop held", false, nil},
-	{"permissions", "permissions", "show the rules that hold here", false, []string{"rules"}},
+	{"permissions", "permissions [Tool(call)]", "show the rules that hold here, or what they say about a call", false, []string{"rules"}},
 	{"revoke", "revoke <rule>", "take a stored rule back", false, nil},
 	{"freeze", "freeze [workspace <name>|person <id>|all] <reason>", "stop everything at once", false, nil},
 	{"thaw", "thaw [workspace <name>|person <id>|all]", "let what is frozen go on", false, nil},

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -163,6 +164,17 @@ func (d *Desk) permissions(ctx context.Context, v *visit, c Command) error {
 	stored, err := d.s.StoredRules(ctx, state.WorkspaceRules(name))
 	if err != nil {
 		return err
+	}
+	if c.Rest != "" {
+		if d.cfg.Explain == nil {
+			return fmt.Errorf("%w: the rules cannot be asked about single calls here", core.ErrRefused)
+		}
+		text, err := d.cfg.Explain(name, append(slices.Clone(stored.Allow), sess.Allow...), c.Rest)
+		if err != nil {
+			return fmt.Errorf("%w: %v", core.ErrRefused, err)
+		}
+		v.say("%s", fence(text))
+		return nil
 	}
 	fmt.Fprintf(&b, "**Rules in %s.** deny wins over ask, ask over allow; what no rule allows is asked, reading in the workspace is free.\n\n", code(name))
 	for _, w := range d.cfg.Workspaces {

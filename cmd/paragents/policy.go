@@ -5,13 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"paragents/cmd/paragents/app"
 	"paragents/core/audit"
 	"paragents/core/policy"
-	"paragents/core/scheduler"
 )
 
 type policyCmd struct {
@@ -26,32 +24,15 @@ type policyExplainCmd struct {
 
 // Run prints the verdict and every rule that spoke.
 func (c policyExplainCmd) Run(s *app.Setup) error {
-	tool, input, ok := strings.Cut(strings.TrimSuffix(c.Call, ")"), "(")
-	if !ok {
-		return fmt.Errorf("%q is no call; write Tool(input), for example 'Bash(git push origin main)'", c.Call)
-	}
 	cfg, err := s.Load()
 	if err != nil {
 		return err
 	}
-	v, err := app.Judge(cfg, c.Workspace, scheduler.Rules{}, policy.Call{Tool: tool, Input: input})
-	if err != nil {
-		return err
+	text, err := app.Explain(cfg, c.Workspace, nil, c.Call)
+	if err == nil {
+		fmt.Print(text)
 	}
-	fmt.Printf("%s: %s\n", v.Decision, v.Reason)
-	for _, m := range v.Matches {
-		certain := ""
-		if !m.Certain {
-			certain = " (perhaps)"
-		}
-		fmt.Printf("  %-5s %s in layer %s speaks about %s%s\n", m.List, m.Rule, m.Layer, m.Subject, certain)
-	}
-	for name, list := range map[string][]string{"runs": v.Parts, "reads": v.Reads, "writes": v.Writes, "reaches": v.URLs, "would be stored": v.Offers} {
-		if len(list) > 0 {
-			fmt.Printf("  %s: %s\n", name, strings.Join(list, ", "))
-		}
-	}
-	return nil
+	return err
 }
 
 type policyTestCmd struct {

@@ -170,6 +170,9 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
 	screen, desk := bot.New(bot.Config{Store: counted, Adapters: o.Adapters, Access: rights,
 		Workspaces: shown, At: at(cfg), Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
+		Explain: func(workspace string, stored []scheduler.StoredRule, call string) (string, error) {
+			return Explain(cfg, workspace, stored, call)
+		},
 		Settings: func() string { return config.Show(cfg) }})
 	host, err := os.Hostname()
 	if err != nil {

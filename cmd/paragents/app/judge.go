@@ -43,6 +43,36 @@ func Judge(cfg *config.Config, workspace string, stored scheduler.Rules, call po
 	return policy.Verdict{}, fmt.Errorf("there is no workspace %q", workspace)
 }
 
+// Explain says what the rules say about a call written Tool(input): the verdict, every rule that spoke, and what the call would do.
+func Explain(cfg *config.Config, workspace string, stored []scheduler.StoredRule, call string) (string, error) {
+	tool, input, ok := strings.Cut(strings.TrimSuffix(call, ")"), "(")
+	if !ok {
+		return "", fmt.Errorf("%q is no call; write Tool(input), for example Bash(git push origin main)", call)
+	}
+	v, err := Judge(cfg, workspace, scheduler.Rules{Allow: stored}, policy.Call{Tool: tool, Input: input})
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s\n", v.Decision, v.Reason)
+	for _, m := range v.Matches {
+		certain := ""
+		if !m.Certain {
+			certain = " (perhaps)"
+		}
+		fmt.Fprintf(&b, "  %-5s %s in layer %s speaks about %s%s\n", m.List, m.Rule, m.Layer, m.Subject, certain)
+	}
+	for _, l := range []struct {
+		name string
+		list []string
+	}{{"runs", v.Parts}, {"reads", v.Reads}, {"writes", v.Writes}, {"reaches", v.URLs}, {"would be stored", v.Offers}} {
+		if len(l.list) > 0 {
+			fmt.Fprintf(&b, "  %s: %s\n", l.name, strings.Join(l.list, ", "))
+		}
+	}
+	return b.String(), nil
+}
+
 // Rejudge judges the calls of the audit log by the present rules, and prints each whose verdict would be another. Rules that people stored for single sessions are not
 // counted: the sessions may be gone.
 func (l *Live) Rejudge(ctx context.Context, cfg *config.Config, f audit.Filter, out io.Writer) (same, changed int, err error) {
