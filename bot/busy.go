@@ -2,11 +2,13 @@ package bot
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"paragents/core"
 	"paragents/core/access"
 	"paragents/core/scheduler"
+	"paragents/core/state"
 )
 
 // What a message to a session at work does, by its workspace. Everything else queues.
@@ -48,6 +50,22 @@ func (d *Desk) steered(ctx context.Context, v *visit, sub scheduler.Submission) 
 		d.answer(ctx, v)
 	}
 	return true, nil
+}
+
+// whichSession says where a text went, when the person has more than one session open here, and lets them take it back.
+func (d *Desk) whichSession(ctx context.Context, v *visit, a scheduler.Accepted) {
+	views, err := d.s.List(ctx, state.ByPlace(v.Place), 2, false)
+	if err != nil || len(views) < 2 {
+		return
+	}
+	var bs buttons
+	pg := page{text: fmt.Sprintf(saysTo, escape(a.Session.Title), a.Session.Ref)}
+	pg.rows = [][]core.Button{{bs.add(labelNotThis, "", press{Do: doMove, Prompt: a.Prompt.ID, For: v.Person})}}
+	var b state.Batch
+	bs.put(&b)
+	if _, err := b.Commit(ctx, d.cfg.Store); err == nil {
+		v.out = append(v.out, pg)
+	}
 }
 
 // interrupt cancels what runs before a prompt that was just accepted, where the workspace says so.

@@ -257,22 +257,6 @@ func (d *Desk) accepted(ctx context.Context, v *visit, a scheduler.Accepted) {
 	d.answer(ctx, v)
 }
 
-// whichSession says where a text went, when the person has more than one session open here, and lets them take it back.
-func (d *Desk) whichSession(ctx context.Context, v *visit, a scheduler.Accepted) {
-	views, err := d.s.List(ctx, state.ByPlace(v.Place), 2, false)
-	if err != nil || len(views) < 2 {
-		return
-	}
-	var bs buttons
-	pg := page{text: fmt.Sprintf(saysTo, escape(a.Session.Title), a.Session.Ref)}
-	pg.rows = [][]core.Button{{bs.add(labelNotThis, "", press{Do: doMove, Prompt: a.Prompt.ID, For: v.Person})}}
-	var b state.Batch
-	bs.put(&b)
-	if _, err := b.Commit(ctx, d.cfg.Store); err == nil {
-		v.out = append(v.out, pg)
-	}
-}
-
 // answer queues what is to be said, behind what others are told.
 func (d *Desk) answer(ctx context.Context, v *visit) {
 	if len(v.out) == 0 {
