@@ -20,7 +20,7 @@ type hooked interface {
 }
 
 // Listen serves health and the platforms' calls until the context ends. /healthz: the process lives. /readyz: it has its lease and the store answers; otherwise one line
-// for each thing that is wrong. /metrics: what Prometheus wants to know.
+// for each thing that is wrong. If nothing is, it adds who has which duty, and warnings about what concerns all replicas. /metrics: what Prometheus wants to know.
 func (a *App) Listen(ctx context.Context) error {
 	if a.Config.Listen == "" {
 		<-ctx.Done()
@@ -36,9 +36,10 @@ func (a *App) Listen(ctx context.Context) error {
 		for _, p := range problems {
 			fmt.Fprintln(w, p)
 		}
-		if len(problems) == 0 {
-			fmt.Fprintln(w, "ok")
+		if len(problems) > 0 {
+			return
 		}
+		fmt.Fprintln(w, "ok")
 		for _, line := range a.notes(r.Context()) {
 			fmt.Fprintln(w, line)
 		}
@@ -68,7 +69,7 @@ func (a *App) Listen(ctx context.Context) error {
 
 // notes are who has which duty, and what somebody should see to though this replica can work.
 func (a *App) notes(ctx context.Context) []string {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
 	defer cancel()
 	list, err := a.Scheduler.Replicas(ctx)
 	if err != nil {
@@ -103,22 +104,21 @@ func (a *App) notes(ctx context.Context) []string {
 	return out
 }
 
+// checkLimit is how long the store, and then the platforms, may take to prove that they work: whoever probes waits a few seconds.
+const checkLimit = 1500 * time.Millisecond
+
 // problems are what is wrong now, in sentences.
 func (a *App) problems(ctx context.Context) []string {
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
-	defer cancel()
 	var out []string
 	if a.Scheduler.ID() == "" {
 		out = append(out, "the replica has no lease yet")
 	}
-	if h, ok := a.Store.(interface{ Health(context.Context) error }); ok {
-		if err := h.Health(ctx); err != nil {
-			out = append(out, "store: "+err.Error())
-		}
-	} else if _, err := a.Store.Get(ctx, state.AccessKey); err != nil {
+	if err := a.storeWorks(ctx); err != nil {
 		out = append(out, "store: "+err.Error())
 	}
 	out = append(out, a.premises.problems()...)
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
 	for _, ad := range a.Adapters {
 		if c, ok := ad.(core.Checker); ok {
 			if err := c.Check(ctx); err != nil {
@@ -127,4 +127,15 @@ func (a *App) problems(ctx context.Context) []string {
 		}
 	}
 	return out
+}
+
+// storeWorks is nil when the store can be written.
+func (a *App) storeWorks(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, checkLimit)
+	defer cancel()
+	if h, ok := a.Store.(interface{ Health(context.Context) error }); ok {
+		return h.Health(ctx)
+	}
+	_, err := a.Store.Get(ctx, state.AccessKey)
+	return err
 }
