@@ -75,6 +75,7 @@ func journeys(t *testing.T, run func(t *testing.T, path string, steps []step, ta
 	}
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".chat"), func(t *testing.T) {
+			t.Parallel()
 			steps, tail, err := read(path)
 			if err != nil {
 				t.Fatal(err)
@@ -106,7 +107,7 @@ func play(t *testing.T, w *world, path string, steps []step, tail []string, rewr
 	}()
 	for i := range steps {
 		s := &steps[i]
-		waits := i+1 < len(steps) && strings.HasPrefix(steps[i+1].text, "wait ") && len(s.expect) == 0
+		waits := i+1 < len(steps) && strings.HasPrefix(steps[i+1].text, "wait ")
 		if err := j.do(s, waits); err != nil {
 			t.Fatalf("%s:%d: %s: %v", path, s.line, s.text, err)
 		}
@@ -181,9 +182,11 @@ func (j *journey) do(s *step, waits bool) error {
 			return err
 		}
 	}
-	if !waits {
-		j.clock.settle(j.world, lines)
+	if waits {
+		j.clock.wait(j.world, 0, lines)
+		return nil
 	}
+	j.clock.settle(j.world, lines)
 	return nil
 }
 
@@ -386,7 +389,7 @@ var (
 		{regexp.MustCompile(`\d+ tokens`), "N tokens"},
 		{regexp.MustCompile(`\d+ received`), "N received"},
 		{regexp.MustCompile(`digest [0-9a-f]{12}`), "digest DIGEST"},
-		{regexp.MustCompile(`· (\d+m)?[\d.]+m?s\b`), "· TIME"},
+		{regexp.MustCompile(`· (\d+h)?(\d+m)?[\d.]+m?s\b`), "· TIME"},
 	}
 )
 
