@@ -32,6 +32,7 @@ test: need ## run all tests, with the race detector
 lint: ## gofmt, vet, staticcheck
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo 'not gofmt-ed'; exit 1; }
 	$(GO) vet ./...
+	$(GO) vet -tags chaos ./cmd/paragents/killtest
 	$(GO) tool staticcheck ./...
 
 .PHONY: check

@@ -66,7 +66,7 @@ func (s *Scheduler) dispatch(ctx, hard context.Context, holdings *sync.WaitGroup
 // all try the same; else those come first that have been ready for longest.
 func (s *Scheduler) scan(ctx, hard context.Context, holdings *sync.WaitGroup) error {
 	var after *store.Entry
-	for range scanPages {
+	for range s.pages() {
 		if !s.acquire(1) {
 			return nil // whoever frees a slot looks again
 		}

@@ -36,6 +36,14 @@ func (s *Scheduler) limits(sess core.Session, p core.Prompt) []limit {
 	return out
 }
 
+// pages is how many pages of ready sessions a look goes through: further where many may stand in front that have used up their quota.
+func (s *Scheduler) pages() int {
+	if s.cfg.MaxPerPerson == 0 && s.cfg.MaxPerWorkspace == 0 {
+		return scanPages
+	}
+	return 8 * scanPages
+}
+
 // within leaves out the candidates whose quota is used up, counting those before them.
 func (s *Scheduler) within(ctx context.Context, found []candidate) ([]candidate, error) {
 	if s.cfg.MaxPerPerson == 0 && s.cfg.MaxPerWorkspace == 0 {

@@ -82,7 +82,7 @@ func TestQuotaOfOneHoldsUpNobodyElse(t *testing.T) {
 			return schedtest.Done(ctx, run)
 		})})
 		settle(time.Second)
-		for i := range 40 {
+		for i := range 300 {
 			r.Submit(t, "", fmt.Sprint("flood ", i))
 		}
 		out, err := r.Accept(t.Context(), []scheduler.Submission{{New: &scheduler.NewSession{Workspace: "w"}, Author: "test:bob", Place: place, Text: "mine"}}, nil)
