@@ -32,7 +32,7 @@ func TestPipeApprovesByNameOnly(t *testing.T) {
 	if status != 0 || m.holds("fridge.txt") != "" || !strings.Contains(out, "May this run?") || strings.Contains(out, " > ") {
 		t.Errorf("status %d, the file holds %q, and it says:\n%s", status, m.holds("fridge.txt"), out)
 	}
-	asked := regexp.MustCompile("May this run\\? ([a-z0-9]{6})").FindStringSubmatch(out)
+	asked := regexp.MustCompile(`May this run\? ([a-z0-9]{6})`).FindStringSubmatch(out)
 	if asked == nil {
 		t.Fatal("it does not name what it asks")
 	}
