@@ -124,6 +124,7 @@ type page struct {
 	text string
 	rows [][]core.Button
 	file *core.File // goes first
+	card string     // names the last message, so that it can be changed
 	// answer: a code block in it that is too long for a chat, such as a tool's output, makes it a head and a file as well.
 	answer bool
 }
@@ -147,6 +148,9 @@ func (c Config) messages(p page, caps core.Capabilities, place core.Place) []cor
 	}
 	for _, piece := range pieces {
 		out = append(out, core.Message{Place: place, Text: piece.Text, Plain: piece.Plain, Silent: true})
+	}
+	if n := len(out); n > 0 {
+		out[n-1].Card = p.card
 	}
 	if n := len(out); n > 0 && caps.Buttons {
 		out[n-1].Rows = p.rows

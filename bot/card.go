@@ -80,19 +80,25 @@ func (c *cards) decided(a core.Approval) []core.Message {
 		text += fmt.Sprintf(" (%s)", escape(a.Reason))
 	}
 	if c.caps.Lines { // a line cannot be replaced, and the decision was typed here: one short line
-		return c.s.cfg.messages(page{text: text}, c.caps, c.l.Place)
+		return c.s.cfg.messages(page{text: text, card: card(a)}, c.caps, c.l.Place)
 	}
 	text += "\n" + fence(markup.Visible(cutRunes(a.Action.Show, min(shownAfter, c.caps.Max/4))))
 	if a.State == core.Approved {
 		text += fmt.Sprintf(saysReceipt, a.Digest[:12], a.Trace)
 	}
-	return replacing(c.s.cfg.messages(page{text: text}, c.caps, c.l.Place), card(a))
+	return append(replacing(c.s.cfg.messages(page{text: text}, c.caps, c.l.Place), card(a)), c.second(a)...)
+}
+
+// second takes the buttons off the question whether a yes was really meant, if that was asked.
+func (c *cards) second(a core.Approval) []core.Message {
+	return replacing(c.s.cfg.messages(page{text: outcome(a)}, c.caps, c.l.Place), secondCard(a))
 }
 
 // shownAfter is how much of an action its card repeats after the decision, in runes.
 const shownAfter = 300
 
-func card(a core.Approval) string { return "approval/" + string(a.ID) }
+func card(a core.Approval) string       { return "approval/" + string(a.ID) }
+func secondCard(a core.Approval) string { return "second/" + string(a.ID) }
 
 // replacing makes messages change the one that stands as a card: what does not fit into one is left out.
 func replacing(ms []core.Message, card string) []core.Message {

@@ -40,7 +40,13 @@ func (c *cards) group(list []core.Approval) []core.Message {
 	name := "approvals/" + string(list[0].ID)
 	ms := c.s.cfg.messages(p, c.caps, c.l.Place)
 	if len(open) < len(list) && reminded == "" {
-		return replacing(ms, name)
+		ms = replacing(ms, name)
+		for _, a := range list {
+			if a.State != core.Pending && a.Confirm != "" {
+				ms = append(ms, c.second(a)...)
+			}
+		}
+		return ms
 	}
 	if n := len(ms); n > 0 {
 		ms[n-1].Card = name

@@ -176,6 +176,12 @@ func (d *Desk) twice(ctx context.Context, v *visit, p press) error {
 	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
 		return err
 	}
+	switch {
+	case v.caps.Lines:
+		pg.card = card(a)
+	case v.Place.Platform == a.Place.Platform: // what is decided changes it where the approval's own card is changed
+		pg.card = secondCard(a)
+	}
 	v.out = append(v.out, pg)
 	return nil
 }

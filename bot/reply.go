@@ -7,6 +7,7 @@ import (
 
 	"paragents/core"
 	"paragents/core/delivery"
+	"paragents/core/state"
 )
 
 // reply is an answer that belongs to no session: sent once, directly.
@@ -105,7 +106,7 @@ func (d *Desk) sendAll(ctx context.Context, place core.Place, r reply) (wait tim
 		return wait, r.messages
 	}
 	for i, m := range r.messages {
-		err := send(ctx, r.adapter, m)
+		err := d.send(ctx, r.adapter, m)
 		if err == nil {
 			if slowly {
 				if wait, err := delivery.Pause(ctx, d.cfg.Store, place, r.adapter.Capabilities()); err == nil && wait > 0 {
@@ -143,14 +144,22 @@ func (d *Desk) Flush(limit time.Duration) {
 }
 
 // send sends a message of no session: once, and plainly if its markup is refused.
-func send(ctx context.Context, a core.Adapter, m core.Message) error {
-	_, err := a.Send(ctx, m)
+func (d *Desk) send(ctx context.Context, a core.Adapter, m core.Message) error {
+	id, err := a.Send(ctx, m)
 	var fault *core.SendError
 	if errors.As(err, &fault) && fault.Fault == core.FaultMarkup {
 		m.Text = ""
-		_, err = a.Send(ctx, m)
+		id, err = a.Send(ctx, m)
 	}
-	return err
+	if err != nil || m.Card == "" || id == "" {
+		return err
+	}
+	var b state.Batch
+	delivery.PutCard(&b, m.Card, m.Place, id)
+	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
+		d.cfg.Logger.Warn("cannot remember where a question stands; its buttons stay", "error", err)
+	}
+	return nil
 }
 
 // react marks the visitor's message, and reports whether it is marked. A chat that must rest is left alone.
