@@ -143,7 +143,12 @@ func TestTerminalTwo(t *testing.T) {
 	second.types("read shopping.txt")
 	second.shows("apples")
 	second.types("/approve")
-	first.shows("wrote fridge.txt")
+	if screen := first.shows(`\[done\] done`); regexp.MustCompile(asks).MatchString(screen) {
+		t.Errorf("it still asks what was answered elsewhere:\n%s", screen)
+	}
+	if m.holds("fridge.txt") != "milk" {
+		t.Error("it was not written")
+	}
 	if strings.Contains(second.screen(), "wrote fridge.txt") {
 		t.Error("the answer went to the other terminal")
 	}
