@@ -69,7 +69,6 @@ const (
 	saysPausing         = "Paused %s. %sresume %s goes on."
 	saysResumed         = "%s goes on."
 	saysCancelled       = "Cancelled %s."
-	saysRetried         = "Again as %s."
 	saysClosed          = "Closed %s."
 	saysRenamed         = "Renamed to %s."
 	saysSteered         = "%s reads it at its next step."

@@ -104,11 +104,10 @@ type Approval struct {
 // To decides the approval. One that is decided already stays as it is: ErrDecided says by whom.
 func (a *Approval) To(next ApprovalState, by Person, reason string, at time.Time) error {
 	if a.State != Pending {
-		who := string(a.By)
-		if who == "" {
-			who = "nobody"
+		if a.By == "" {
+			return fmt.Errorf("%w: %s %s at %s", ErrDecided, a.Ref, a.State, a.Decided.UTC().Format("15:04:05"))
 		}
-		return fmt.Errorf("%w: %s was %s by %s at %s", ErrDecided, a.Ref, a.State, who, a.Decided.UTC().Format("15:04:05"))
+		return fmt.Errorf("%w: %s was %s by %s at %s", ErrDecided, a.Ref, a.State, a.By, a.Decided.UTC().Format("15:04:05"))
 	}
 	if !slices.Contains(ApprovalStates[a.State], next) {
 		return fmt.Errorf("%w: approval %s is %s and cannot become %s", ErrRefused, a.Ref, a.State, next)
