@@ -242,9 +242,9 @@ func (v *validation) directory(workspace, path string) string {
 	case strings.HasPrefix(path, "~"):
 		v.fail(key, "~ is for shells only", "write ${HOME}"+path[1:])
 	case err != nil:
-		v.fail(key, fmt.Sprintf("%s: %v", quote(path), bare(err)), "make the directory, or correct the path")
+		v.fail(key, fmt.Sprintf("%s: %v", strconv.Quote(path), bare(err)), "make the directory, or correct the path")
 	case !info.IsDir():
-		v.fail(key, quote(path)+" is not a directory", "name the directory that agents work in")
+		v.fail(key, strconv.Quote(path)+" is not a directory", "name the directory that agents work in")
 	default:
 		if dir, err := filepath.EvalSymlinks(path); err == nil {
 			return dir
