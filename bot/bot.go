@@ -125,6 +125,7 @@ type page struct {
 	rows [][]core.Button
 	file *core.File // goes first
 	card string     // names the last message, so that it can be changed
+	open bool       // for everybody to see, also where its answers are for the visitor alone: it must not get lost
 	// answer: a code block in it that is too long for a chat, such as a tool's output, makes it a head and a file as well.
 	answer bool
 }

@@ -267,7 +267,7 @@ func (d *Desk) answer(ctx context.Context, v *visit) {
 		ms := d.cfg.messages(p, v.caps, v.Place)
 		for i := range ms {
 			ms[i].Callback = v.Callback
-			if v.Kind != core.InJoined { // the welcome is for everybody
+			if v.Kind != core.InJoined && (!p.open || v.Place.Private) { // the welcome is for everybody
 				ms[i].Only = v.Person
 			}
 		}

@@ -34,7 +34,7 @@ func (d *Desk) askLate(ctx context.Context, v *visit, command string) error {
 	run, drop := p, press{Do: doDropLate, Event: v.ID, For: v.Person}
 	run.Do = doRunLate
 	var bs buttons
-	pg := page{text: fmt.Sprintf(saysTooOld, old(d.s.Now().Sub(v.At)))}
+	pg := page{text: fmt.Sprintf(saysTooOld, old(d.s.Now().Sub(v.At))), open: true} // who wrote it may be away by now
 	pg.rows = [][]core.Button{{bs.add(labelRun, "", run), bs.add(labelDrop, "", drop)}}
 	if !v.caps.Buttons {
 		v.say("%s", pg.text+saysSendAgain)

@@ -152,6 +152,11 @@ type (
 	Checker interface {
 		Check(ctx context.Context) error
 	}
+	// Catcher gives what people wrote at a place since a time, oldest first and each as the event that its delivery would have been, with the same ID: what was missed
+	// while nobody received. The adapter bounds how much that is. A platform that keeps events for who was away needs none.
+	Catcher interface {
+		CatchUp(ctx context.Context, p Place, since time.Time) ([]Inbound, error)
+	}
 	// Noter tells what limits the bot on this platform without being wrong, in sentences that say how to change it.
 	Noter interface {
 		Notes() []string

@@ -85,6 +85,7 @@ var (
 	_ core.Answerer = (*Adapter)(nil)
 	_ core.Finder   = (*Adapter)(nil)
 	_ core.Threader = (*Adapter)(nil)
+	_ core.Catcher  = (*Adapter)(nil)
 	_ core.Checker  = (*Adapter)(nil)
 	_ core.Noter    = (*Adapter)(nil)
 )

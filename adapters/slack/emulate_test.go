@@ -144,7 +144,7 @@ func TestEmulate(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	missed, err := a.CatchUp(t.Context(), place, sent)
+	missed, err := a.CatchUp(t.Context(), place, timeOf(t, sent))
 	if err != nil || len(missed) != 2 || missed[0].Text != "and the nodes" || missed[1].Text != "please" || missed[1].Place.Thread != root {
 		t.Errorf("caught up %+v, %v", missed, err)
 	}

@@ -11,8 +11,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -31,8 +29,6 @@ const (
 const (
 	maxNote     = 3000           // characters of a private note
 	maxTitle    = 250            // characters of a thread's first message
-	page        = 200            // messages a question for history
-	maxPages    = 5              // questions; with page, the messages that are looked at
 	findBack    = 24 * time.Hour // an unclear send is looked for among the messages of so long
 	maxNames    = 10000
 	nameKept    = time.Hour
@@ -120,8 +116,7 @@ func (a *Adapter) Find(ctx context.Context, p core.Place, marker string) (string
 	if err := checkPlace(p); err != nil {
 		return "", false, err
 	}
-	since := strconv.FormatInt(time.Now().Add(-findBack).Unix(), 10) + ".000000"
-	list, err := a.history(ctx, p, since)
+	list, err := a.history(ctx, p, time.Now().Add(-findBack))
 	var f *core.SendError
 	switch {
 	case errors.As(err, &f) && (f.Fault == core.FaultGone || f.Fault == core.FaultRefused):
@@ -145,74 +140,6 @@ func marked(m message, marker string) bool {
 		return true
 	}
 	return len(m.Blocks) > 0 && m.Blocks[0].ID == markerBlock+marker
-}
-
-// CatchUp gives the messages that people wrote at a place after the one with the id after, oldest first: what was missed while nothing received. It looks
-// at 1,000 messages at most, the oldest of a thread and the newest of a channel. An empty after means from the beginning. Each is the event that its delivery would have been, with the same id.
-func (a *Adapter) CatchUp(ctx context.Context, p core.Place, after string) ([]core.Inbound, error) {
-	if err := checkPlace(p); err != nil {
-		return nil, err
-	}
-	me, err := a.self(ctx)
-	if err != nil {
-		return nil, err
-	}
-	list, err := a.history(ctx, p, after)
-	if err != nil {
-		return nil, err
-	}
-	slices.SortStableFunc(list, func(x, y message) int { return at(x.TS).Compare(at(y.TS)) })
-	d := decoder{me: me, ours: a.ours}
-	var out []core.Inbound
-	for _, m := range list {
-		m.Channel, m.Type = p.Channel, "message"
-		if !at(m.TS).After(at(after)) { // a thread's first message comes always
-			continue
-		}
-		if e, ok := d.written(m); ok {
-			e.Name = a.name(ctx, e.Person)
-			out = append(out, e)
-		}
-	}
-	return out, nil
-}
-
-// history reads what stands at a place since a time stamp, in no particular order.
-func (a *Adapter) history(ctx context.Context, p core.Place, since string) ([]message, error) {
-	method, args := "conversations.history", url.Values{"channel": {p.Channel}, "limit": {strconv.Itoa(page)}, "include_all_metadata": {"true"}}
-	if p.Thread != "" {
-		method = "conversations.replies"
-		args.Set("ts", p.Thread)
-	}
-	if since != "" {
-		args.Set("oldest", since)
-	}
-	var out []message
-	for range maxPages {
-		var answer struct {
-			Messages []json.RawMessage `json:"messages"`
-			Metadata struct {
-				Cursor string `json:"next_cursor"`
-			} `json:"response_metadata"`
-		}
-		err := a.call(ctx, "read "+p.Channel, callWait, true, func(ctx context.Context) error { return a.read(ctx, method, args, &answer) })
-		if err != nil {
-			return nil, err
-		}
-		for _, raw := range answer.Messages {
-			var m message
-			if err := json.Unmarshal(raw, &m); err != nil {
-				a.log.Warn("slack message skipped: not of the known form", "platform", platform, "channel", p.Channel, "error", err)
-				continue
-			}
-			out = append(out, m)
-		}
-		if answer.Metadata.Cursor == "" {
-			break
-		}
-		args.Set("cursor", answer.Metadata.Cursor)
-	}
-	return out, nil
 }
 
 // names remembers what people are called, for a while.

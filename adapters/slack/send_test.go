@@ -3,6 +3,7 @@ package slack_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -301,6 +302,16 @@ func TestPrivateAnswers(t *testing.T) {
 	}
 }
 
+// timeOf reads a time stamp of the platform.
+func timeOf(t *testing.T, ts string) time.Time {
+	t.Helper()
+	var seconds, micros int64
+	if _, err := fmt.Sscanf(ts, "%d.%d", &seconds, &micros); err != nil {
+		t.Fatal(err)
+	}
+	return time.Unix(seconds, micros*1000)
+}
+
 func TestCatchUp(t *testing.T) {
 	srv, a, place := desk(t)
 	say := func(by slacktest.Person, text string) string {
@@ -312,7 +323,7 @@ func TestCatchUp(t *testing.T) {
 		t.Fatal(err)
 	}
 	say(slacktest.Rob, "beep")
-	list, err := a.CatchUp(t.Context(), place, after)
+	list, err := a.CatchUp(t.Context(), place, timeOf(t, after))
 	if err != nil || len(list) != 2 {
 		t.Fatalf("caught up %+v, %v", list, err)
 	}
@@ -330,18 +341,18 @@ func TestCatchUp(t *testing.T) {
 			break
 		}
 	}
-	if list, err = a.CatchUp(t.Context(), place, ""); err != nil || len(list) != 4 || list[0].Text != "root" {
+	if list, err = a.CatchUp(t.Context(), place, time.Time{}); err != nil || len(list) != 4 || list[0].Text != "root" {
 		t.Errorf("the whole thread is %+v, %v", list, err)
 	}
 	direct := core.Place{Platform: "slack", Space: slacktest.Team, Channel: srv.Direct(), Private: true}
 	for _, text := range []string{"one", "two", "three"} {
 		srv.Say(slacktest.Post{Channel: direct.Channel, By: slacktest.Ann, Text: text})
 	}
-	if list, err = a.CatchUp(t.Context(), direct, ""); err != nil || len(list) != 3 || list[0].Text != "one" || list[2].Text != "three" || list[0].Place != direct {
+	if list, err = a.CatchUp(t.Context(), direct, time.Time{}); err != nil || len(list) != 3 || list[0].Text != "one" || list[2].Text != "three" || list[0].Place != direct {
 		t.Errorf("the conversation is %+v, %v", list, err)
 	}
 	srv.Fail("conversations.replies", slacktest.Failure{RetryAfter: 60})
-	if _, err := a.CatchUp(t.Context(), place, after); fault(err) != core.FaultRate {
+	if _, err := a.CatchUp(t.Context(), place, timeOf(t, after)); fault(err) != core.FaultRate {
 		t.Errorf("catch up: %v", err)
 	}
 }

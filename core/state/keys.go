@@ -23,6 +23,7 @@ func ReplicaKey(id core.ReplicaID) store.Key   { return store.Key("replica/" + i
 func TermsKey(id core.ReplicaID) store.Key     { return store.Key("terms/" + id) }
 func DutyKey(name string) store.Key            { return store.Key("duty/" + name) }
 func CursorKey(adapter string) store.Key       { return store.Key("cursor/" + adapter) }
+func HeardKey(platform string) store.Key       { return store.Key("heard/" + platform) }
 func SizeKey(id core.SessionID) store.Key      { return store.Key("size/" + id) }
 func PiecesKey(id core.SessionID) store.Key    { return store.Key("pieces/" + id) }
 func DoubtKey(id core.SessionID) store.Key     { return store.Key("doubt/" + id) }

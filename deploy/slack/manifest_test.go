@@ -255,7 +255,7 @@ func TestNotesKnowTheScopes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.CatchUp(t.Context(), place(srv), ""); err != nil {
+		if _, err := a.CatchUp(t.Context(), place(srv), time.Time{}); err != nil {
 			t.Fatal(err)
 		}
 		notes := a.Notes()

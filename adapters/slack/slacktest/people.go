@@ -5,6 +5,7 @@ import (
 	"html"
 	"slices"
 	"strings"
+	"time"
 )
 
 // callback is the payload around an event.
@@ -74,7 +75,8 @@ type Post struct {
 	Text    string // as typed; mentions in front of it by Mention
 	Mention Person // the zero Person: nobody
 	File    *File
-	Source  string // source_team, where the channel is hosted by others
+	Source  string        // source_team, where the channel is hosted by others
+	Ago     time.Duration // when it was written; earlier than what stands there already, if that has to be
 }
 
 // Bot is whom a mention of the app names.
@@ -85,6 +87,9 @@ func (s *Server) Say(p Post) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	m := &Message{TS: s.stamp(), Thread: p.Thread, Author: p.By, Text: html.EscapeString(p.Text)}
+	if p.Ago > 0 {
+		m.TS = stampOf(time.Now().Add(-p.Ago).UnixMicro())
+	}
 	m.Text = strings.NewReplacer("&#34;", `"`, "&#39;", "'").Replace(m.Text)
 	if p.Mention.ID != "" {
 		m.Text = "<@" + p.Mention.ID + "> " + m.Text

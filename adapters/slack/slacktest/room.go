@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"html"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -261,8 +260,10 @@ func (s *Server) number(prefix string) string {
 // stamp makes a time stamp, later than all before; s.mu is held.
 func (s *Server) stamp() string {
 	s.last = max(s.last+100, time.Now().UnixMicro())
-	return strconv.FormatInt(s.last/1e6, 10) + fmt.Sprintf(".%06d", s.last%1e6)
+	return stampOf(s.last)
 }
+
+func stampOf(micros int64) string { return fmt.Sprintf("%d.%06d", micros/1e6, micros%1e6) }
 
 func (r *room) find(ts string) *Message {
 	i := slices.IndexFunc(r.messages, func(m *Message) bool { return m.TS == ts })

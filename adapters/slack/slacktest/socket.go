@@ -232,6 +232,18 @@ func (s *Server) Refresh() {
 	}
 }
 
+// Forget drops what is on its way to the app, as Slack does when nobody has taken it for some minutes.
+func (s *Server) Forget() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for id, d := range s.flying {
+		d.timer.Stop()
+		delete(s.flying, id)
+	}
+	s.pending = nil
+	s.changed.Broadcast()
+}
+
 // Push sends a frame of any form over a socket, once one is open.
 func (s *Server) Push(raw string) {
 	s.t.Helper()

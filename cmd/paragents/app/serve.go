@@ -58,12 +58,16 @@ func (a *App) serve(ctx context.Context, ad core.Adapter, i, here, total int) {
 	for n := i; n < total; n += here {
 		names = append(names, fmt.Sprintf("receive/%s/%d", platform, n))
 	}
+	receive := func(ctx context.Context) error { return a.receive(ctx, ad) }
+	if c, ok := ad.(core.Catcher); ok && i == 0 {
+		receive = func(ctx context.Context) error { return a.attended(ctx, ad, c) }
+	}
 	if total > 0 {
-		a.Scheduler.Do(ctx, names, func(ctx context.Context) error { return a.receive(ctx, ad) })
+		a.Scheduler.Do(ctx, names, receive)
 		return
 	}
 	for ctx.Err() == nil {
-		if err := a.receive(ctx, ad); err != nil && ctx.Err() == nil {
+		if err := receive(ctx); err != nil && ctx.Err() == nil {
 			a.Log.Error("cannot receive; trying again", "platform", platform, "error", err)
 		}
 		select {
@@ -71,6 +75,18 @@ func (a *App) serve(ctx context.Context, ad core.Adapter, i, here, total int) {
 		case <-time.After(time.Second):
 		}
 	}
+}
+
+// attended receives, and beside that, on one of the replicas that do, catches up what was written while none of them listened.
+func (a *App) attended(ctx context.Context, ad core.Adapter, c core.Catcher) error {
+	attending, cancel := context.WithCancel(ctx)
+	var beside sync.WaitGroup
+	defer beside.Wait()
+	defer cancel()
+	beside.Go(func() {
+		a.Scheduler.Do(attending, []string{"catch-up/" + ad.Capabilities().Platform}, func(ctx context.Context) error { return a.Desk.Attend(ctx, ad, c) })
+	})
+	return a.receive(ctx, ad)
 }
 
 // receive takes a platform's events from where the store has it.

@@ -1,0 +1,197 @@
+package app_test
+
+import (
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"paragents/adapters/slack"
+	"paragents/adapters/slack/slacktest"
+	"paragents/bot"
+	"paragents/cmd/paragents/app"
+	"paragents/cmd/paragents/config"
+	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
+	"paragents/store/local"
+)
+
+// slackWorld is the whole bot on the wire of a Slack fake, with the demo model and a store in a file. Ann is admin.
+type slackWorld struct {
+	t     *testing.T
+	srv   *slacktest.Server
+	dir   string
+	store store.Store
+	set   []func(*config.Config)
+}
+
+func onSlack(t *testing.T, set ...func(*config.Config)) *slackWorld {
+	t.Helper()
+	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	return &slackWorld{t: t, srv: slacktest.New(t), dir: t.TempDir(), store: st, set: set}
+}
+
+// onSlackPerson is a person of the fake as the bot knows them.
+func onSlackPerson(p slacktest.Person) core.Person {
+	return core.Person("slack:" + p.Team + "/" + p.ID)
+}
+
+// serve starts one replica and waits until it is connected; the returned function stops it.
+func (w *slackWorld) serve() (stop func()) {
+	w.t.Helper()
+	cfg := config.Default()
+	cfg.LLM.Provider = "demo"
+	cfg.Workspaces[0].Path = w.dir
+	cfg.Access.Admins = []core.Person{onSlackPerson(slacktest.Ann)}
+	cfg.Lease = 6 * time.Second
+	cfg.Listen = ""
+	for _, set := range w.set {
+		set(cfg)
+	}
+	ad, err := slack.New(slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIURL: w.srv.URL(), HTTPClient: w.srv.Client()})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	s := &app.Setup{Version: "test", Stderr: w.t.Output()}
+	a, err := s.New(cfg, w.store, "", s.Logger(), app.Options{Adapters: []core.Adapter{ad}, Reaches: func(p core.Place) bool { return p.Platform == "slack" }})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	var g errgroup.Group
+	g.Go(func() error { return a.Run(ctx, func() {}) })
+	go func() { done <- g.Wait() }()
+	stopped := false
+	stop = func() {
+		if stopped {
+			return
+		}
+		stopped = true
+		cancel()
+		if err := <-done; err != nil {
+			w.t.Error(err)
+		}
+		a.Close()
+	}
+	w.t.Cleanup(stop)
+	_, ever := w.srv.Sockets()
+	w.srv.Connected(2, ever+2)
+	return stop
+}
+
+// heard is until when the store says that somebody listened.
+func (w *slackWorld) heard() time.Time {
+	w.t.Helper()
+	h, _, err := state.Get[bot.Heard](w.t.Context(), w.store, state.HeardKey("slack"))
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return h.Value.Until
+}
+
+// away makes the store remember that nobody has listened for a time.
+func (w *slackWorld) away(d time.Duration) {
+	w.t.Helper()
+	var b state.Batch
+	b.Put(state.HeardKey("slack"), bot.Heard{Until: time.Now().Add(-d)}, 0)
+	if _, err := b.Commit(w.t.Context(), w.store); err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+// said are the bot's messages in a thread that begin with a text, in order.
+func (w *slackWorld) said(channel, thread, begin string) []string {
+	var out []string
+	for _, m := range w.srv.Messages(channel, thread) {
+		if m.Author.ID == slacktest.BotUser && strings.HasPrefix(m.Shown(), begin) {
+			out = append(out, strings.TrimSpace(m.Shown()))
+		}
+	}
+	return out
+}
+
+func (w *slackWorld) until(what string, done func() bool) {
+	w.t.Helper()
+	(&world{t: w.t}).until(what, done)
+}
+
+// What was written while every replica was down becomes exactly one prompt each, in order: in a thread, in a private conversation, and a mention that began a thread
+// with what its author wrote in that. What is old is asked about. Without an outage nothing is looked for.
+func TestCatchUpAfterAnOutage(t *testing.T) {
+	w := onSlack(t)
+	stop := w.serve()
+	room, direct := w.srv.Channel(), w.srv.Direct()
+	say := func(channel, thread, text string, ago time.Duration) string {
+		p := slacktest.Post{Channel: channel, Thread: thread, By: slacktest.Ann, Text: text, Ago: ago}
+		if thread == "" && channel == room {
+			p.Mention = slacktest.Bot()
+		}
+		return w.srv.Say(p)
+	}
+	thread := say(room, "", "repeat after me: heard", 0)
+	say(direct, "", "repeat after me: heard", 0)
+	w.until("two answers", func() bool {
+		return len(w.said(room, thread, "heard")) == 1 && len(w.said(direct, "", "")) >= 1
+	})
+	w.until("that somebody listens", func() bool { return !w.heard().IsZero() })
+	stop()
+	if d := time.Since(w.heard()); d > 5*time.Second {
+		t.Errorf("the last note of listening is %s old", d)
+	}
+
+	say(room, thread, "repeat after me: old", 30*time.Minute)
+	for _, text := range []string{"one", "two", "three"} {
+		say(room, thread, "repeat after me: missed "+text, 0)
+	}
+	say(direct, "", "repeat after me: missed directly", 0)
+	begun := say(room, "", "repeat after me: missed beginning", 0)
+	say(room, begun, "repeat after me: missed more", 0)
+	w.srv.Forget()
+	w.away(40 * time.Minute)
+	stop = w.serve()
+	want := map[string][]string{thread: {"missed one", "missed two", "missed three"}, begun: {"missed beginning", "missed more"}}
+	all := func() bool {
+		return slices.Equal(w.said(room, thread, "missed"), want[thread]) && slices.Equal(w.said(room, begun, "missed"), want[begun]) &&
+			slices.ContainsFunc(w.said(direct, "", ""), func(s string) bool { return strings.Contains(s, "missed directly") })
+	}
+	w.until("everything that was missed", all)
+	w.until("a question about what is old", func() bool { return len(w.said(room, thread, "That was written 30 minutes ago")) == 1 })
+	for _, m := range w.srv.Messages(room, thread) {
+		if strings.HasPrefix(m.Shown(), "That was written") && m.Only != "" {
+			t.Error("the question is for somebody alone who may be away")
+		}
+	}
+	w.until("a note that all is caught up", func() bool { return time.Since(w.heard()) < 5*time.Second })
+
+	looked := func() int {
+		return len(w.srv.Calls("conversations.replies")) + len(w.srv.Calls("conversations.history"))
+	}
+	before := looked()
+	for _, gap := range []time.Duration{40 * time.Minute, 0} { // the second time one replica takes over from another
+		stop()
+		w.away(gap)
+		from := w.heard()
+		n := looked()
+		stop = w.serve()
+		w.until("another note", func() bool { return w.heard().After(from) && time.Since(w.heard()) < 5*time.Second })
+		if (looked() > n) != (gap > 0) {
+			t.Errorf("after %s without anybody the platform was asked %d times", gap, looked()-n)
+		}
+	}
+	say(room, thread, "repeat after me: missed no more", 0)
+	want[thread] = append(want[thread], "missed no more")
+	w.until("everything once", all)
+	if n := len(w.said(room, thread, "That was written")); n != 1 || before == 0 {
+		t.Errorf("%d questions about what is old; %d calls to look for it", n, before)
+	}
+}
