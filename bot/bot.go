@@ -75,6 +75,7 @@ type press struct {
 	Text    string            `json:"text,omitempty"`
 	Message string            `json:"message,omitempty"`
 	Files   []core.Attachment `json:"files,omitempty"`
+	Entered []string          `json:"entered,omitempty"`
 }
 
 type verb string

@@ -127,6 +127,7 @@ func (c *cards) open(a core.Approval) []core.Message {
 	if len(a.Hosts) > 0 {
 		fmt.Fprintf(&b, saysReaches, files(a.Hosts))
 	}
+	b.WriteString(unchecked(a))
 	if !c.caps.Buttons {
 		fmt.Fprintf(&b, saysDecideTyped, c.caps.Slash, a.Ref, c.caps.Slash, a.Ref)
 	}
@@ -142,6 +143,14 @@ func (c *cards) open(a core.Approval) []core.Message {
 		ms[n-1].Card = card(a)
 	}
 	return append(c.again(card(a), c.s.head(c.l, c.caps, core.Waiting)+code(string(a.Ref))), loud(ms, true)...)
+}
+
+// unchecked says what came into the conversation that nobody has checked, and may be why the action is asked for.
+func unchecked(a core.Approval) string {
+	if len(a.Entered) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(saysEntered, escape(strings.Join(a.Entered, "; ")))
 }
 
 // reminder is how a question begins that is asked once more.

@@ -54,6 +54,14 @@ func (v *visit) request() string {
 	return v.Text + fmt.Sprintf(tellsQuoted, mark, v.Quote, mark)
 }
 
+// entered says for people what of request the visitor did not write.
+func (v *visit) entered() []string {
+	if v.request() == v.Text {
+		return nil
+	}
+	return []string{saysQuote}
+}
+
 func (v *visit) say(format string, args ...any) {
 	v.out = append(v.out, page{text: fmt.Sprintf(format, args...)})
 }
@@ -198,7 +206,7 @@ func (d *Desk) admit(ctx context.Context, v *visit, now time.Time) (scheduler.Su
 	if strings.TrimSpace(v.Text) == "" && len(v.Files) == 0 {
 		return scheduler.Submission{}, false
 	}
-	sub := scheduler.Submission{Event: v.ID, Author: v.Person, Place: v.Place, Text: v.request(), Message: v.Message, Attachments: v.Files}
+	sub := scheduler.Submission{Event: v.ID, Author: v.Person, Place: v.Place, Text: v.request(), Message: v.Message, Attachments: v.Files, Entered: v.entered()}
 	switch {
 	case v.replied != "":
 		sub.Session = v.replied

@@ -59,6 +59,9 @@ func (c *cards) all(list []core.Approval, head string, short bool) string {
 	var b strings.Builder
 	b.WriteString(head)
 	fmt.Fprintf(&b, saysAskAll, len(list))
+	if came := unchecked(list[0]); came != "" { // with the one request of them all
+		b.WriteString("\n" + came)
+	}
 	for _, a := range list {
 		fmt.Fprintf(&b, "\n\n**%d.** %s · %s", a.Number, code(string(a.Ref)), escape(a.Action.Tool))
 		if a.State != core.Pending {

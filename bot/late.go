@@ -27,7 +27,7 @@ var begins = []string{"new", "submit", "prompt", "steer", "retry", "approve", "r
 
 // askLate asks whether a late message, or with command a late command, is to be run after all.
 func (d *Desk) askLate(ctx context.Context, v *visit, command string) error {
-	p := press{Session: v.replied, Event: v.ID, Text: v.request(), Message: v.Message, Files: v.Files, Command: command, For: v.Person}
+	p := press{Session: v.replied, Event: v.ID, Text: v.request(), Message: v.Message, Files: v.Files, Entered: v.entered(), Command: command, For: v.Person}
 	if p.Session == "" {
 		p.Session = v.bound
 	}
@@ -64,7 +64,7 @@ func (d *Desk) answerLate(ctx context.Context, v *visit, p press) (string, error
 	}
 	event := p.Event + "/late"
 	if p.Do == doRunLate && p.Command == "" {
-		sub := scheduler.Submission{Event: event, Author: v.Person, Place: v.Place, Text: p.Text, Message: p.Message, Attachments: p.Files, Session: p.Session}
+		sub := scheduler.Submission{Event: event, Author: v.Person, Place: v.Place, Text: p.Text, Message: p.Message, Attachments: p.Files, Entered: p.Entered, Session: p.Session}
 		if p.Session == "" {
 			sub.New = &scheduler.NewSession{Workspace: d.workspace(v), Bind: true, Join: true}
 		}

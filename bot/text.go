@@ -40,6 +40,8 @@ const (
 	saysBecause     = "asked because %s\n"
 	saysWrites      = "writes %s\n"
 	saysReaches     = "reaches %s\n"
+	saysEntered     = "**unchecked content came in:** %s\n"
+	saysQuote       = "the message that it answers"
 	saysStillWaits  = "Still waiting for an answer, for %s. "
 	saysAgainBelow  = ": asked once more below"
 	saysDecideTyped = "%sapprove %s lets it run, %sdeny %s does not"

@@ -157,6 +157,11 @@ type (
 	Catcher interface {
 		CatchUp(ctx context.Context, p Place, since time.Time) ([]Inbound, error)
 	}
+	// Historian gives what was written at a place before a message, oldest first and without what the bot wrote, as far as the platform lets it look: the newest n at
+	// most, and whether there was more.
+	Historian interface {
+		History(ctx context.Context, p Place, before string, n int) (said []Inbound, more bool, err error)
+	}
 	// Noter tells what limits the bot on this platform without being wrong, in sentences that say how to change it.
 	Noter interface {
 		Notes() []string

@@ -79,6 +79,8 @@ type Approval struct {
 	Rule       string   `json:"rule"` // why it is asked, in one sentence
 	Writes     []string `json:"writes,omitempty"`
 	Hosts      []string `json:"hosts,omitempty"`
+	// Entered is what came into the conversation with the prompt that its author did not write there: nobody has checked it.
+	Entered []string `json:"entered,omitempty"`
 	// Facts are the files that the action names and the git HEAD, with digests, as they were when it was asked: a yes that has grown old counts only while they
 	// are the same.
 	Facts map[string]string `json:"facts,omitempty"`

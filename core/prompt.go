@@ -85,6 +85,7 @@ type Prompt struct {
 	Text        string       `json:"text"`
 	Message     string       `json:"message,omitempty"` // the platform's id of the message it came from
 	Attachments []Attachment `json:"attachments,omitempty"`
+	Entered     []string     `json:"entered,omitempty"` // what stands in Text that the author did not write, for people
 	State       PromptState  `json:"state"`
 	Reason      string       `json:"reason,omitempty"` // why it is in this state, for people
 	Order       Order        `json:"order,omitempty"`

@@ -52,7 +52,8 @@ type Record struct {
 	Digest   string            `json:"digest,omitempty"`
 	Approval ApprovalID        `json:"approval,omitempty"`
 	Claims   []string          `json:"claims,omitempty"`
-	Checks   []string          `json:"checks,omitempty"` // of an intent: the call in the terms of the rules, Bash(…), Write(…)
+	Checks   []string          `json:"checks,omitempty"`  // of an intent: the call in the terms of the rules, Bash(…), Write(…)
+	Entered  []string          `json:"entered,omitempty"` // of a note: what it holds that its prompt's author did not write, for people
 	Ending   Ending            `json:"ending,omitempty"`
 	Cut      bool              `json:"cut,omitempty"`
 	Seen     map[string]string `json:"seen,omitempty"`    // SHA-256 of files that the model knows

@@ -80,14 +80,15 @@ type Adapter struct {
 }
 
 var (
-	_ core.Adapter  = (*Adapter)(nil)
-	_ core.Reactor  = (*Adapter)(nil)
-	_ core.Answerer = (*Adapter)(nil)
-	_ core.Finder   = (*Adapter)(nil)
-	_ core.Threader = (*Adapter)(nil)
-	_ core.Catcher  = (*Adapter)(nil)
-	_ core.Checker  = (*Adapter)(nil)
-	_ core.Noter    = (*Adapter)(nil)
+	_ core.Adapter   = (*Adapter)(nil)
+	_ core.Reactor   = (*Adapter)(nil)
+	_ core.Answerer  = (*Adapter)(nil)
+	_ core.Finder    = (*Adapter)(nil)
+	_ core.Threader  = (*Adapter)(nil)
+	_ core.Catcher   = (*Adapter)(nil)
+	_ core.Checker   = (*Adapter)(nil)
+	_ core.Historian = (*Adapter)(nil)
+	_ core.Noter     = (*Adapter)(nil)
 )
 
 // New checks the configuration. It opens no connection.

@@ -164,7 +164,7 @@ func (d decoder) about(m message) core.Inbound {
 		ID:      d.id(m.Channel, m.TS),
 		Place:   d.place(m.Channel, m.TS, m.Thread),
 		Person:  d.person(cmp.Or(m.UserTeam, m.Team, m.SourceTeam), m.User),
-		Name:    m.User,
+		Name:    cmp.Or(m.User, m.Username, m.Profile.Name),
 		Message: m.TS,
 		At:      at(m.TS),
 		Bot:     m.BotID != "" || m.AppID != "" || m.Subtype == "bot_message" || m.User == "" || m.User == "USLACKBOT",

@@ -40,11 +40,27 @@ func (a *Adapter) CatchUp(ctx context.Context, p core.Place, since time.Time) ([
 			continue
 		}
 		if e, ok := d.written(m); ok {
-			e.Name = a.name(ctx, e.Person)
+			if e.Person != "" {
+				e.Name = a.name(ctx, e.Person)
+			}
 			out = append(out, e)
 		}
 	}
 	return out, nil
+}
+
+// History implements core.Historian. A message at the top of a channel has nothing before it. It looks at the first 1,000 messages of a thread.
+func (a *Adapter) History(ctx context.Context, p core.Place, before string, n int) ([]core.Inbound, bool, error) {
+	if p.Thread == before {
+		return nil, false, nil
+	}
+	list, err := a.CatchUp(ctx, p, time.Time{})
+	if err != nil {
+		return nil, false, err
+	}
+	list = slices.DeleteFunc(list, func(e core.Inbound) bool { return !e.At.Before(at(before)) })
+	from := max(0, len(list)-n)
+	return list[from:], from > 0, nil
 }
 
 // history reads what stands at a place since a time, in no particular order.

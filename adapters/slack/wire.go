@@ -43,6 +43,8 @@ type message struct {
 	SourceTeam string   `json:"source_team"` // where it was written
 	BotID      string   `json:"bot_id"`
 	AppID      string   `json:"app_id"`
+	Username   string   `json:"username"` // of some bots
+	Profile    profile  `json:"bot_profile"`
 	Text       string   `json:"text"`
 	TS         string   `json:"ts"`
 	Thread     string   `json:"thread_ts"`
@@ -54,6 +56,10 @@ type message struct {
 	DeletedTS  string   `json:"deleted_ts"`
 	Blocks     []block  `json:"blocks"`
 	Metadata   metadata `json:"metadata"`
+}
+
+type profile struct {
+	Name string `json:"name"`
 }
 
 type edited struct {

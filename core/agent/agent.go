@@ -57,7 +57,10 @@ type Config struct {
 	Sandbox    *sandbox.Runner
 	// Fetch opens an attachment; the agent closes it. Nil: there are none.
 	Fetch func(ctx context.Context, p core.Place, a core.Attachment) (io.ReadCloser, error)
-	Home  string // of the user that tools run as
+	// History gives what was written at a place before a message, oldest first and without what the bot wrote: the newest n at most, and whether there was more. Nil, or
+	// nothing: it cannot be told there.
+	History func(ctx context.Context, p core.Place, before string, n int) (said []core.Inbound, more bool, err error)
+	Home    string // of the user that tools run as
 	// MaxCommands is how many commands run at the same time on this replica. Default 8.
 	MaxCommands int
 	Limits      Limits
@@ -128,7 +131,7 @@ func (t *turns) loop(ctx context.Context) (scheduler.Outcome, error) {
 	if err := t.repair(ctx); err != nil {
 		return scheduler.Outcome{}, err
 	}
-	if out, err := t.attach(ctx); err != nil || out.State != "" {
+	if out, err := t.gather(ctx); err != nil || out.State != "" {
 		return out, err
 	}
 	for {

@@ -20,12 +20,17 @@ const (
 	maxQuote = 256 << 10 // bytes of text that enter the conversation, of one prompt
 )
 
-// attach fetches the prompt's attachments, once, and writes what the model is given into the transcript. A prompt that consists of nothing but attachments that cannot be
-// had ends with the reason.
-func (t *turns) attach(ctx context.Context) (scheduler.Outcome, error) {
+// gather gets what belongs to a prompt and does not stand in it: the earlier messages of its thread, and its attachments. It is got once, and written into the
+// transcript. A prompt that consists of nothing but attachments that cannot be had ends with the reason.
+func (t *turns) gather(ctx context.Context) (scheduler.Outcome, error) {
 	p := t.run.Prompt
-	if len(p.Attachments) == 0 || t.log.noted(p.ID) {
+	if t.log.noted(p.ID) {
 		return scheduler.Outcome{}, nil
+	}
+	note := core.Record{Kind: core.RecordNote, Prompt: p.ID}
+	note.Text, note.Entered = t.recall(ctx)
+	if ctx.Err() != nil {
+		return scheduler.Outcome{}, context.Cause(ctx)
 	}
 	var b strings.Builder
 	var problems []string
@@ -46,11 +51,15 @@ func (t *turns) attach(ctx context.Context) (scheduler.Outcome, error) {
 		}
 		left -= len(text)
 		b.WriteString(quote(name, text))
+		note.Entered = append(note.Entered, fmt.Sprintf(saysFile, name))
 	}
-	if len(problems) == len(p.Attachments) && strings.TrimSpace(p.Text) == "" {
+	if len(p.Attachments) > 0 && len(problems) == len(p.Attachments) && strings.TrimSpace(p.Text) == "" {
 		return scheduler.Outcome{State: core.Failed, Error: strings.Join(problems, "; ")}, nil
 	}
-	note := core.Record{Kind: core.RecordNote, Prompt: p.ID, Time: t.run.Now(), Text: b.String()}
+	if note.Text += b.String(); note.Text == "" {
+		return scheduler.Outcome{}, nil
+	}
+	note.Time = t.run.Now()
 	if err := t.run.Append(ctx, []core.Record{note}); err != nil {
 		return scheduler.Outcome{}, err
 	}

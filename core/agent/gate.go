@@ -177,7 +177,8 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 
 // approval is the question that the verdict asks.
 func (t *turns) approval(j judged) core.Approval {
-	a := core.Approval{Call: j.call.ID, Action: j.action, Digest: j.digest, Rule: j.reason, Writes: j.writes, Hosts: j.hosts, Offers: j.offers, Facts: t.facts(j)}
+	a := core.Approval{Call: j.call.ID, Action: j.action, Digest: j.digest, Rule: j.reason, Writes: j.writes, Hosts: j.hosts, Offers: j.offers, Facts: t.facts(j),
+		Entered: t.log.entered(t.run.Prompt)}
 	if j.confirm {
 		a.Confirm = j.plan.Line
 	}

@@ -23,6 +23,7 @@ type Submission struct {
 	Text        string
 	Message     string
 	Attachments []core.Attachment
+	Entered     []string // what stands in Text that Author did not write, for people
 	RetryOf     core.Ref
 	Unattended  bool // nobody can be asked
 }
@@ -249,7 +250,7 @@ func (a *acceptance) accept(sub Submission) Accepted {
 	}
 	v := &sess.Value
 	p := core.Prompt{ID: core.NewID[core.PromptID](now), Ref: core.NewRef(), Session: v.ID, Author: sub.Author, Place: sub.Place, Text: sub.Text,
-		Message: sub.Message, Attachments: sub.Attachments, State: core.Queued, Accepted: now, RetryOf: sub.RetryOf, Unattended: sub.Unattended, Trace: core.NewID[core.TraceID](now)}
+		Message: sub.Message, Attachments: sub.Attachments, Entered: sub.Entered, State: core.Queued, Accepted: now, RetryOf: sub.RetryOf, Unattended: sub.Unattended, Trace: core.NewID[core.TraceID](now)}
 	ahead := len(v.Queue)
 	v.Queue, v.Touched = append(v.Queue, p.ID), now
 	a.batch.Expect(state.PromptKey(p.ID), 0)

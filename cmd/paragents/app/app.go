@@ -160,7 +160,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	}
 	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Alive: alive, Log: log})
 	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
-		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected(cfg, path), Sandbox: runner, Fetch: fetcher(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
+		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected(cfg, path), Sandbox: runner, Fetch: fetcher(o.Adapters), History: historian(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt),
 			Money: cfg.Limits.Money.Prompt, Price: dearest(cfg)}, Logger: log})
 	rights := rights(cfg, o.Admins)
@@ -220,6 +220,18 @@ func fetcher(adapters []core.Adapter) func(context.Context, core.Place, core.Att
 			}
 		}
 		return nil, fmt.Errorf("fetch attachment: this replica does not speak to %s", p.Platform)
+	}
+}
+
+// historian reads earlier messages through the adapter of their place, if it can.
+func historian(adapters []core.Adapter) func(context.Context, core.Place, string, int) ([]core.Inbound, bool, error) {
+	return func(ctx context.Context, p core.Place, before string, n int) ([]core.Inbound, bool, error) {
+		for _, ad := range adapters {
+			if h, ok := ad.(core.Historian); ok && ad.Capabilities().Platform == p.Platform {
+				return h.History(ctx, p, before, n)
+			}
+		}
+		return nil, false, nil
 	}
 }
 
