@@ -138,6 +138,10 @@ type (
 	Threader interface {
 		OpenThread(ctx context.Context, p Place, message, title string) (Place, error)
 	}
+	// Director finds the conversation between one person and the bot, and begins it where the platform lets the bot do so. Errors are as those of Send.
+	Director interface {
+		Direct(ctx context.Context, p Person) (Place, error)
+	}
 	// Menuer shows commands in the platform's own menu: at a place, in all chats with one person for a place that is only Private, or everywhere else for the zero place. A
 	// platform that does not tell these apart shows what came last.
 	Menuer interface {

@@ -10,6 +10,7 @@ import (
 func testPlace(t *testing.T, fresh func(t *testing.T) Harness) {
 	t.Run("thread", func(t *testing.T) { testThread(t, fresh(t)) })
 	t.Run("open thread", func(t *testing.T) { testOpenThread(t, fresh(t)) })
+	t.Run("direct", func(t *testing.T) { testDirect(t, fresh(t)) })
 	t.Run("come and go", func(t *testing.T) { testComeAndGo(t, fresh(t)) })
 }
 
@@ -68,6 +69,35 @@ func testOpenThread(t *testing.T, h Harness) {
 	h.Act(Action{Do: Mention, Place: place, Text: "yes"})
 	if e := r.next(core.InMessage); e.Place != place {
 		t.Errorf("a message in the new thread comes from %+v, want %+v", e.Place, place)
+	}
+}
+
+func testDirect(t *testing.T, h Harness) {
+	a := h.Adapter()
+	director, ok := a.(core.Director)
+	if !ok {
+		return
+	}
+	ann := h.Facts().Ann
+	place, err := director.Direct(soon(t), ann)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !place.Private || place.Channel == "" || place.Thread != "" || place.Platform != ann.Platform() {
+		t.Fatalf("the conversation with %s is %+v", ann, place)
+	}
+	find(t, h, place, send(t, a, text(place, "only for you")))
+	if again, err := director.Direct(soon(t), ann); err != nil || again != place {
+		t.Errorf("asked again it is %+v, %v", again, err)
+	}
+	for _, who := range []core.Person{"elsewhere:1", core.Person(ann.Platform() + ":"), ann + "999"} {
+		place, err := director.Direct(soon(t), who)
+		if err == nil {
+			_, err = a.Send(soon(t), text(place, "is anybody there?"))
+		}
+		if f := faultOf(t, err); f.Fault != core.FaultGone && f.Fault != core.FaultRefused {
+			t.Errorf("the conversation with %s: %v", who, err)
+		}
 	}
 }
 

@@ -86,6 +86,7 @@ var (
 	_ core.Finder    = (*Adapter)(nil)
 	_ core.Threader  = (*Adapter)(nil)
 	_ core.Catcher   = (*Adapter)(nil)
+	_ core.Director  = (*Adapter)(nil)
 	_ core.Checker   = (*Adapter)(nil)
 	_ core.Historian = (*Adapter)(nil)
 	_ core.Noter     = (*Adapter)(nil)

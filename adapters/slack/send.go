@@ -88,22 +88,34 @@ func (a *Adapter) whisper(ctx context.Context, m core.Message, c content) (bool,
 
 // handOver sends a file that one person alone shall see: to their conversation with the bot, for in a channel files are everybody's.
 func (a *Adapter) handOver(ctx context.Context, m core.Message, c content) error {
-	user, ok := userOf(m.Only)
-	if !ok {
-		return refuse("send file %s to %s alone: not a person of Slack's", m.File.Name, m.Only)
+	place, err := a.Direct(ctx, m.Only)
+	if err != nil {
+		return fmt.Errorf("send file %s to one person alone: %w", m.File.Name, err)
 	}
-	err := a.call(ctx, "open the conversation with "+user, callWait, true, func(ctx context.Context) error {
+	m.Place = place
+	_, err = a.upload(ctx, m, c)
+	return err
+}
+
+// Direct implements core.Director. The platform opens the conversation, or gives the one that there is; not with people of other workspaces, unless they accepted it.
+func (a *Adapter) Direct(ctx context.Context, p core.Person) (core.Place, error) {
+	user, ok := userOf(p)
+	if !ok {
+		return core.Place{}, refuse("open the conversation with %s: not a person of Slack's", p)
+	}
+	me, err := a.self(ctx)
+	if err != nil {
+		return core.Place{}, err
+	}
+	place := core.Place{Platform: platform, Space: me.Team, Private: true}
+	err = a.call(ctx, "open the conversation with "+user, callWait, true, func(ctx context.Context) error {
 		direct, _, _, err := a.api.OpenConversationContext(ctx, &slackapi.OpenConversationParameters{Users: []string{user}})
 		if err == nil {
-			m.Place = core.Place{Platform: platform, Space: m.Place.Space, Channel: direct.ID, Private: true}
+			place.Channel = direct.ID
 		}
 		return err
 	})
-	if err != nil {
-		return err
-	}
-	_, err = a.upload(ctx, m, c)
-	return err
+	return place, err
 }
 
 // Edit implements core.Adapter. The buttons become m.Rows: none takes them away. Where the platform takes neither form of a message that shall lose its

@@ -82,6 +82,7 @@ var (
 	_ core.Reactor  = (*Adapter)(nil)
 	_ core.Answerer = (*Adapter)(nil)
 	_ core.Threader = (*Adapter)(nil)
+	_ core.Director = (*Adapter)(nil)
 	_ core.Checker  = (*Adapter)(nil)
 	_ core.Noter    = (*Adapter)(nil)
 )

@@ -71,6 +71,16 @@ func (a *Adapter) OpenThread(ctx context.Context, place core.Place, _, title str
 	return place, nil
 }
 
+// Direct implements core.Director: a private chat has the number of the person. Whether they have started the bot, without which it may not write to them, shows when
+// something is sent.
+func (a *Adapter) Direct(_ context.Context, person core.Person) (core.Place, error) {
+	user, ok := strings.CutPrefix(string(person), platform+":")
+	if n, err := strconv.ParseInt(user, 10, 64); !ok || err != nil || n <= 0 {
+		return core.Place{}, refuse("find the chat with %s: not a person of Telegram's", person)
+	}
+	return core.Place{Platform: platform, Channel: user, Private: true}, nil
+}
+
 // SetMenu makes the list of commands that chats offer after a slash: pairs of a name (a to z, digits, _ and -, which becomes _; at most 32) and a help text. It goes to
 // the chat of the place; without one to all private chats if the place is private, and to all chats that have no list of their own if not.
 func (a *Adapter) SetMenu(ctx context.Context, place core.Place, commands [][2]string) error {
