@@ -101,6 +101,22 @@ type Approval struct {
 	// Reminded says how far reminding people of it is: 1, once; 2, for the last time.
 	Reminded int     `json:"reminded,omitempty"`
 	Trace    TraceID `json:"trace"`
+	// Copies are where else it is asked. What becomes of it is shown there too.
+	Copies []Copy `json:"copies,omitempty"`
+}
+
+// Copy is a place besides a prompt's own where its approvals are asked. With To the place has no channel yet: it is that person's conversation with the bot.
+type Copy struct {
+	Place Place  `json:"place"`
+	To    Person `json:"to,omitempty"`
+}
+
+// Key names the copy among those of an approval.
+func (c Copy) Key() string {
+	if c.To != "" {
+		return string(c.To)
+	}
+	return c.Place.Key()
 }
 
 // To decides the approval. One that is decided already stays as it is: ErrDecided says by whom.

@@ -103,4 +103,6 @@ type Letter struct {
 	Reply     string    `json:"reply,omitempty"` // the message that it answers
 	Asker     Person    `json:"asker,omitempty"`
 	Loud      bool      `json:"loud,omitempty"` // notify: needs you, or finished after a while
+	// Copy says that it is one for others than those at the prompt's place. That it cannot be sent holds up nothing.
+	Copy *Copy `json:"copy,omitempty"`
 }

@@ -126,6 +126,22 @@ func (a Access) MayDecide(stored Grants, who core.Person, at core.Approval, scop
 	return fmt.Errorf("%w: %s decides this, or an approver of this place", core.ErrForbidden, at.Author)
 }
 
+// Approvers are the people of a place's platform who may decide what others' prompts ask for there, sorted. Those who may because everybody may are not among them.
+func (a Access) Approvers(stored Grants, place core.Place) []core.Person {
+	var out []core.Person
+	for _, g := range []Grants{a.Configured, stored} {
+		for _, roles := range []Roles{g.Everywhere, g.Places[PlaceKey(place)]} {
+			for p := range roles {
+				if p.Platform() == place.Platform && !strings.HasSuffix(string(p), ":*") && a.Role(stored, p, place) >= Approver {
+					out = append(out, p)
+				}
+			}
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Pairing codes: how long one is good, and how many may be open, so that strangers cannot fill the store or guess.
 const (
 	CodeLen  = 8

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -219,5 +220,27 @@ func TestParseRole(t *testing.T) {
 	}
 	if got := access.Role(99).String(); got != "role 99" {
 		t.Errorf("a role of a newer version reads %q", got)
+	}
+}
+
+func TestApprovers(t *testing.T) {
+	a := access.Access{Configured: access.Grants{
+		Everywhere: access.Roles{"slack:T1/ann": access.Admin, "slack:T1/bob": access.Operator, "telegram:5": access.Approver, "slack:*": access.Approver},
+		Places:     map[string]access.Roles{access.PlaceKey(ops): {"slack:T1/cat": access.Approver}, access.PlaceKey(other): {"slack:T1/dan": access.Admin}},
+	}}
+	stored := access.Grants{Everywhere: access.Roles{"slack:T1/eve": access.Approver, "slack:T1/ann": access.Viewer}}
+	want := []core.Person{"slack:T1/ann", "slack:T1/bob", "slack:T1/cat", "slack:T1/eve"} // bob, because everybody is
+	if got := a.Approvers(stored, thread); !slices.Equal(got, want) {
+		t.Errorf("approvers %v, want %v", got, want)
+	}
+	delete(a.Configured.Everywhere, "slack:*")
+	want = []core.Person{"slack:T1/ann", "slack:T1/cat", "slack:T1/eve"}
+	if got := a.Approvers(stored, thread); !slices.Equal(got, want) {
+		t.Errorf("approvers %v, want %v", got, want)
+	}
+	// Another replica, which does not know Ann and Cat yet: they may not decide, so they are not asked.
+	a.Others = func(string) []access.Access { return []access.Access{{}} }
+	if got := a.Approvers(stored, thread); !slices.Equal(got, want[2:]) {
+		t.Errorf("while replicas differ: %v, want %v", got, want[2:])
 	}
 }

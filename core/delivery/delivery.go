@@ -85,6 +85,7 @@ const (
 	batchSize = 32
 	retryMin  = time.Second
 	retryMax  = time.Minute
+	copyWait  = 30 * time.Second // the rest of a lane waits no longer at once for a copy
 )
 
 // errLater ends a drain early: the rest waits.
@@ -192,6 +193,20 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 		d.done(r.Position)
 		return nil
 	}
+	err := d.deliver(ctx, r, l)
+	var later errLater
+	if l.Copy != nil && l.Event.Asks() && errors.As(err, &later) && later.after > copyWait {
+		if err := d.giveUp(ctx, l, whyLong); err != nil {
+			return err
+		}
+		d.done(r.Position)
+		return nil
+	}
+	return err
+}
+
+// deliver sends what is left of a letter.
+func (d *drain) deliver(ctx context.Context, r store.Record, l core.Letter) error {
 	adapter, ok := d.c.cfg.Adapter(l.Place.Platform)
 	if !ok {
 		if l.Place.IsZero() { // nobody to tell
@@ -206,11 +221,17 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 	p := d.at.Value
 	doubtful := d.doubt == r.Position // asked before a commit takes the note away
 	if p.Position != r.Position {
+		p = progress{Position: r.Position}
+	}
+	if len(p.Messages) == 0 {
+		if err := d.direct(ctx, adapter, &l, &p); err != nil {
+			return d.unreached(ctx, r, l, err)
+		}
 		out, err := d.c.cfg.Render(ctx, l)
 		if err != nil {
 			return fmt.Errorf("render letter %d: %w", r.Position, err)
 		}
-		p = progress{Position: r.Position, Messages: out.Messages}
+		p.Messages = out.Messages
 		if out.Put != nil {
 			p.Unclear = doubtful
 			d.pieces = &p

@@ -7,6 +7,7 @@ import (
 
 	"paragents/core"
 	"paragents/core/state"
+	"paragents/store"
 )
 
 // send brings one message to the platform and returns its id; "" when there is none to remember. What it had to change about the message, its place or its
@@ -70,7 +71,38 @@ func amend(m *core.Message, err error) bool {
 const (
 	whyGone    = "the chat or thread is not there any more, or the bot may not write there"
 	whyRefused = "the platform does not take the message"
+	whyLong    = "the chat cannot be written to for too long"
 )
+
+// direct finds the conversation with the person to whom a question is copied. What follows from it changes cards, which stand where they were sent.
+func (d *drain) direct(ctx context.Context, adapter core.Adapter, l *core.Letter, p *progress) error {
+	if l.Copy == nil || l.Copy.To == "" || !l.Event.Asks() {
+		return nil
+	}
+	director, ok := adapter.(core.Director)
+	if !ok {
+		return errGivenUp{whyGone}
+	}
+	place, err := director.Direct(ctx, l.Copy.To)
+	if err != nil {
+		return d.failed(ctx, *l, p, core.Message{Place: l.Place}, err)
+	}
+	l.Place = place
+	return d.load(ctx, place)
+}
+
+// unreached ends a letter whose place was given up; any other error is the caller's.
+func (d *drain) unreached(ctx context.Context, r store.Record, l core.Letter, err error) error {
+	var up errGivenUp
+	if !errors.As(err, &up) {
+		return err
+	}
+	if err := d.giveUp(ctx, l, up.why); err != nil {
+		return err
+	}
+	d.done(r.Position)
+	return nil
+}
 
 // giveUp tells whoever wants to know that a letter, or a part of it, will not be seen.
 func (d *drain) giveUp(ctx context.Context, l core.Letter, why string) error {

@@ -79,9 +79,9 @@ func (s *Scheduler) decide(b *state.Batch, key store.Key, a state.Doc[core.Appro
 	b.RemoveFrom(state.Pending, string(v.ID))
 	b.RemoveFrom(state.Due, dueExpire+string(v.ID))
 	b.RemoveFrom(state.Due, dueRemind+string(v.ID))
-	b.Append(state.Lane(v.Session), core.Letter{SessionID: v.Session, PromptID: v.Prompt, Place: v.Place, Asker: v.Author,
+	sendAll(b, core.Letter{SessionID: v.Session, PromptID: v.Prompt, Place: v.Place, Asker: v.Author,
 		Event: core.Event{Type: core.EventApproval, Time: now, Session: v.SessionRef, Prompt: v.PromptRef, Title: v.Title, Request: v.Ref, Tool: v.Action.Tool, Show: v.Action.Show, State: string(to), By: who,
-			Approvals: []core.ApprovalID{v.ID}, Trace: v.Trace}})
+			Approvals: []core.ApprovalID{v.ID}, Trace: v.Trace}}, v.Copies)
 	s.ready(b, v.Session)
 	b.Append(state.Audit, Entry{Time: now, What: "decided", Session: v.SessionRef, Prompt: v.PromptRef, Request: v.Ref, Who: who, Tool: v.Action.Tool, Show: v.Action.Show, Digest: v.Digest,
 		Rule: v.Rule, Outcome: strings.TrimSpace(string(to) + " " + string(v.Scope)), Why: reason, Trace: v.Trace})

@@ -77,9 +77,9 @@ func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id cor
 			b.RemoveFrom(state.Due, member)
 		}
 		b.Update(key, a.Version, v)
-		b.Append(state.Lane(v.Session), core.Letter{SessionID: v.Session, PromptID: v.Prompt, Place: v.Place, Asker: v.Author, Loud: true,
+		sendAll(b, core.Letter{SessionID: v.Session, PromptID: v.Prompt, Place: v.Place, Asker: v.Author, Loud: true,
 			Event: core.Event{Type: core.EventReminder, Time: now, Session: v.SessionRef, Prompt: v.PromptRef, Title: v.Title, Request: v.Ref,
-				Tool: v.Action.Tool, Show: v.Action.Show, Approvals: []core.ApprovalID{id}, Trace: v.Trace}})
+				Tool: v.Action.Tool, Show: v.Action.Show, Approvals: []core.ApprovalID{id}, Trace: v.Trace}}, v.Copies)
 		s.ready(b, v.Session)
 	}
 	_, err = b.Commit(ctx, s.store)

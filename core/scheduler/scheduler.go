@@ -64,6 +64,8 @@ type Config struct {
 	Conflicts func(workspace string) ConflictMode
 	// Fold reports whether a workspace's file system takes names that differ only in case for the same. Default: no.
 	Fold func(workspace string) bool
+	// Copies says where else the approvals of a prompt are asked. It is called in every try to write them down. Default: nowhere.
+	Copies func(ctx context.Context, p core.Prompt) ([]core.Copy, error)
 	// Beat is called at every renewal of the lease with the time at which it was sent, and must not block: commands that were started live from it.
 	Beat func(sent time.Time)
 	// Lost is called when the lease was lost, before a new one is taken: everything that lives from the old one must end.
@@ -107,6 +109,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Fold == nil {
 		c.Fold = func(string) bool { return false }
+	}
+	if c.Copies == nil {
+		c.Copies = func(context.Context, core.Prompt) ([]core.Copy, error) { return nil, nil }
 	}
 	if c.Beat == nil {
 		c.Beat = func(time.Time) {}

@@ -28,8 +28,9 @@ type Outcome struct {
 	Choices  []string
 	Conflict *core.Conflict // with State Blocked: what it would write, and who holds it
 	Turns    int
-	Usage    core.Usage // of this run alone
-	Files    []string   // changed by this prompt
+	Usage    core.Usage  // of this run alone
+	Files    []string    // changed by this prompt
+	copies   []core.Copy // of Asks
 }
 
 // loudAfter is how long a prompt must have taken for its end to notify the asker.
@@ -70,6 +71,11 @@ func (s *Scheduler) settleOnce(ctx context.Context, r *Run, out Outcome, cause e
 	}
 	if p.Value.State != core.Running { // an earlier try was applied, though its answer was lost: nobody else may move it
 		return nil
+	}
+	if len(out.Asks) > 0 {
+		if out.copies, err = s.cfg.Copies(ctx, p.Value); err != nil {
+			return err
+		}
 	}
 	b := &state.Batch{}
 	b.Fence, b.Durable = &r.fence, true
@@ -210,7 +216,7 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 		group[i] = core.NewID[core.ApprovalID](now)
 	}
 	for i, a := range out.Asks {
-		a.ID, a.Ref, a.Group = group[i], core.NewRef(), group
+		a.ID, a.Ref, a.Group, a.Copies = group[i], core.NewRef(), group, out.copies
 		a.Session, a.Prompt, a.Author, a.Place, a.Trace = sess.ID, p.ID, p.Author, p.Place, p.Trace
 		a.SessionRef, a.PromptRef, a.Title = sess.Ref, p.Ref, sess.Title
 		a.State, a.Created, a.Expires, a.Number, a.Of = core.Pending, now, now.Add(s.cfg.Expire), i+1, len(out.Asks)
@@ -230,8 +236,17 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 			e.Request, e.Tool, e.Input, e.Rule, e.Show = a.Ref, a.Action.Tool, a.Action.Input, a.Rule, a.Action.Show
 		}
 	}
-	b.Append(state.Lane(sess.ID), letter(now, sess, *p, e, true))
+	sendAll(b, letter(now, sess, *p, e, true), out.copies)
 	return nil
+}
+
+// sendAll writes a letter about an approval, and one for everywhere else where it is asked.
+func sendAll(b *state.Batch, l core.Letter, copies []core.Copy) {
+	b.Append(state.Lane(l.SessionID), l)
+	for _, c := range copies {
+		l.Place, l.Reply, l.Copy = c.Place, "", &c
+		b.Append(state.Lane(l.SessionID), l)
+	}
 }
 
 // ready puts a session at the tail of what wants attention, and rings.
