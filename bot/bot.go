@@ -41,7 +41,9 @@ type Config struct {
 	At func(core.Place) (workspace, threadReplies string)
 	// Explain says what the rules of a workspace, with what people stored, say about a call written Tool(input). May be nil.
 	Explain func(workspace string, stored []scheduler.StoredRule, call string) (string, error)
-	Demo    bool // the demo model answers
+	// Notify says where questions are shown besides the place of their prompt: NotifyThread, NotifyDM or NotifyChannel. Empty: nowhere.
+	Notify string
+	Demo   bool // the demo model answers
 	// Redact takes secrets out of what files hold, before it is shown. Nil: nothing is taken out.
 	Redact func(text string) string
 	// Settings is the configuration as it holds, without secrets. Nil: there is none to show.
@@ -249,6 +251,9 @@ func (s *Screen) Courier() *delivery.Courier {
 func (s *Screen) givenUp(ctx context.Context, l core.Letter, why string) error {
 	if !l.Event.Asks() || s.s == nil {
 		return nil
+	}
+	if l.Copy != nil {
+		return s.unreached(ctx, l, why)
 	}
 	return s.s.Unreachable(ctx, l.PromptID, why)
 }

@@ -80,17 +80,20 @@ func (c *cards) decided(a core.Approval) []core.Message {
 		text += fmt.Sprintf(" (%s)", escape(a.Reason))
 	}
 	if c.caps.Lines { // a line cannot be replaced, and the decision was typed here: one short line
-		return c.s.cfg.messages(page{text: text, card: card(a)}, c.caps, c.l.Place)
+		return c.s.cfg.messages(page{text: text, card: c.name(card(a))}, c.caps, c.l.Place)
 	}
 	text += "\n" + fence(markup.Visible(cutRunes(a.Action.Show, min(shownAfter, c.caps.Max/4))))
 	if a.State == core.Approved {
 		text += fmt.Sprintf(saysReceipt, a.Digest[:12], a.Trace)
 	}
-	return append(replacing(c.s.cfg.messages(page{text: text}, c.caps, c.l.Place), card(a)), c.second(a)...)
+	return append(replacing(c.s.cfg.messages(page{text: text}, c.caps, c.l.Place), c.name(card(a))), c.second(a)...)
 }
 
 // second takes the buttons off the question whether a yes was really meant, if that was asked.
 func (c *cards) second(a core.Approval) []core.Message {
+	if c.l.Copy != nil {
+		return nil
+	}
 	return replacing(c.s.cfg.messages(page{text: outcome(a)}, c.caps, c.l.Place), secondCard(a))
 }
 
@@ -117,7 +120,7 @@ func (c *cards) open(a core.Approval) []core.Message {
 	if a.Of > 1 {
 		number = fmt.Sprintf(" %d of %d", a.Number, a.Of)
 	}
-	head += c.reminder(a) + fmt.Sprintf(saysAsks, a.Ref, number, escape(a.Action.Tool)) + "\n"
+	head += c.reminder(a) + c.whose(a) + fmt.Sprintf(saysAsks, a.Ref, number, escape(a.Action.Tool)) + "\n"
 	var b strings.Builder
 	fmt.Fprintf(&b, saysIn, code(a.Action.Dir))
 	fmt.Fprintf(&b, saysBecause, escape(a.Rule))
@@ -140,9 +143,9 @@ func (c *cards) open(a core.Approval) []core.Message {
 	p.rows = c.rows(a)
 	ms := c.s.cfg.messages(p, c.caps, c.l.Place)
 	if n := len(ms); n > 0 {
-		ms[n-1].Card = card(a)
+		ms[n-1].Card = c.name(card(a))
 	}
-	return append(c.again(card(a), c.s.head(c.l, c.caps, core.Waiting)+code(string(a.Ref))), loud(ms, true)...)
+	return append(c.again(c.name(card(a)), c.s.head(c.l, c.caps, core.Waiting)+code(string(a.Ref))), loud(ms, true)...)
 }
 
 // unchecked says what came into the conversation that nobody has checked, and may be why the action is asked for.

@@ -15,9 +15,10 @@ import (
 
 // chat is a platform in memory: what it shows outlives every process that speaks to it. What it can do is data.
 type chat struct {
-	caps     core.Capabilities
-	progress bool // status cards are shown; their moment is exact on a virtual clock only
-	inbox    chan delivery
+	caps        core.Capabilities
+	unreachable core.Person // the bot may not begin a conversation with them
+	progress    bool        // status cards are shown; their moment is exact on a virtual clock only
+	inbox       chan delivery
 
 	mu       sync.Mutex
 	messages map[string][]*message // by place
@@ -193,6 +194,17 @@ func (c connection) React(_ context.Context, p core.Place, id, mark string) erro
 	defer c.mu.Unlock()
 	c.heard = append(c.heard, heard{place: p, what: " reacts", desk: true, lines: []string{mark}})
 	return nil
+}
+
+// Direct implements core.Director.
+func (c connection) Direct(_ context.Context, p core.Person) (core.Place, error) {
+	switch {
+	case c.dead():
+		return core.Place{}, errCut
+	case p == c.unreachable:
+		return core.Place{}, &core.SendError{Fault: core.FaultGone, Err: errors.New("they have not started the bot")}
+	}
+	return c.placeOf(name(p)), nil
 }
 
 // Answer implements core.Answerer. The callback is the place and the person, as the platform would know them.

@@ -32,12 +32,16 @@ func (c *cards) group(list []core.Approval) []core.Message {
 	default:
 		reminded = c.reminder(open[0])
 	}
-	p := page{text: c.all(list, c.s.head(c.l, c.caps, word)+reminded, false), rows: groupRows(list, open, confirm, &c.buttons)}
+	if c.later(list) {
+		return nil
+	}
+	head := c.s.head(c.l, c.caps, word) + reminded + c.whose(list[0])
+	p := page{text: c.all(list, head, false), rows: groupRows(list, open, confirm, &c.buttons)}
 	if c.caps.Files && len(c.s.cfg.pieces(p.text, c.caps)) > maxPieces {
 		p.file = &core.File{Name: "actions.txt", Data: whole(list)}
-		p.text = c.all(list, c.s.head(c.l, c.caps, word)+reminded, true)
+		p.text = c.all(list, head, true)
 	}
-	name := "approvals/" + string(list[0].ID)
+	name := c.name("approvals/" + string(list[0].ID))
 	ms := c.s.cfg.messages(p, c.caps, c.l.Place)
 	if len(open) < len(list) && reminded == "" {
 		ms = replacing(ms, name)

@@ -137,19 +137,24 @@ func (j *journey) noButtonIsLeft() {
 	for _, list := range j.chat.messages {
 		for _, m := range list {
 			for _, b := range slices.Concat(m.Rows...) {
-				press, _, err := state.Get[struct{ Approval core.ApprovalID }](context.Background(), j.store, state.ButtonKey(b.Token))
+				press, _, err := state.Get[struct {
+					Approval  core.ApprovalID
+					Approvals []core.ApprovalID
+				}](context.Background(), j.store, state.ButtonKey(b.Token))
 				if err != nil {
 					j.t.Fatal(err)
 				}
-				if press.Value.Approval == "" {
-					continue
-				}
-				a, err := j.replica.scheduler.Approval(context.Background(), press.Value.Approval)
-				if err != nil {
-					j.t.Fatal(err)
-				}
-				if a.State != core.Pending {
-					j.t.Errorf("%s is %s, and [%s] is left at %s under\n%s", a.Ref, a.State, b.Label, placeName(m.Place), m.Text)
+				for _, id := range append(press.Value.Approvals, press.Value.Approval) {
+					if id == "" {
+						continue
+					}
+					a, err := j.replica.scheduler.Approval(context.Background(), id)
+					if err != nil {
+						j.t.Fatal(err)
+					}
+					if a.State != core.Pending {
+						j.t.Errorf("%s is %s, and [%s] is left at %s under\n%s", a.Ref, a.State, b.Label, placeName(m.Place), m.Text)
+					}
 				}
 			}
 		}
@@ -271,7 +276,7 @@ func (j *journey) person(line string) error {
 		text = strings.TrimPrefix(text, to[0])
 		e.Addressed, e.ToOther = to[1] == "bot", to[1] != "bot"
 	}
-	if j.chat.caps.Threads && !e.Place.Private && e.Place.Thread == "" {
+	if j.chat.caps.Threads && !e.Place.Private && e.Place.Thread == "" && !pressLine.MatchString(text) {
 		j.count["threads in "+where]++
 		e.Place.Thread = fmt.Sprint(j.count["threads in "+where])
 	}

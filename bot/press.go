@@ -48,7 +48,7 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 		return saysGone, nil
 	case p.For != "" && p.For != v.Person:
 		return saysNotYours, nil
-	case v.role < access.Viewer:
+	case v.role < access.Viewer && p.Approval == "" && len(p.Approvals) == 0: // whose right to answer hangs on where it was asked
 		return "", fmt.Errorf("%w: %s", core.ErrForbidden, saysNotIn)
 	}
 	if len(p.Approvals) > 0 {
@@ -97,8 +97,7 @@ func (d *Desk) decide(ctx context.Context, v *visit, id core.ApprovalID, to core
 	if err != nil {
 		return "", err
 	}
-	if err := d.cfg.Access.MayDecide(v.grants, v.Person, a, scope); err != nil {
-		d.refusedPress(ctx, v, a, err)
+	if err := d.mayDecide(ctx, v, a, scope); err != nil {
 		return "", err
 	}
 	a, err = d.s.Decide(ctx, id, scheduler.Decision{State: to, Scope: scope, By: v.Person, Reason: reason})
@@ -133,6 +132,18 @@ func (d *Desk) decideAll(ctx context.Context, v *visit, p press) (string, error)
 	return fmt.Sprintf("%d %s", n, to), nil
 }
 
+// mayDecide says why the visitor may not answer an approval, if so, and notes that they tried.
+func (d *Desk) mayDecide(ctx context.Context, v *visit, a core.Approval, scope core.Scope) error {
+	if max(v.role, d.cfg.Access.Role(v.grants, v.Person, a.Place)) < access.Viewer {
+		return fmt.Errorf("%w: %s", core.ErrForbidden, saysNotIn)
+	}
+	err := d.cfg.Access.MayDecide(v.grants, v.Person, a, scope)
+	if err != nil {
+		d.refusedPress(ctx, v, a, err)
+	}
+	return err
+}
+
 // refusedPress tells the audit log of somebody who pressed what they may not.
 func (d *Desk) refusedPress(ctx context.Context, v *visit, a core.Approval, why error) {
 	var b state.Batch
@@ -149,8 +160,7 @@ func (d *Desk) twice(ctx context.Context, v *visit, p press) error {
 	if err != nil {
 		return err
 	}
-	if err := d.cfg.Access.MayDecide(v.grants, v.Person, a, scopeOf(p)); err != nil {
-		d.refusedPress(ctx, v, a, err)
+	if err := d.mayDecide(ctx, v, a, scopeOf(p)); err != nil {
 		return err
 	}
 	if a.State != core.Pending {

@@ -301,7 +301,7 @@ func (s *Screen) settled(l core.Letter, caps core.Capabilities) {
 	default:
 		return
 	}
-	if caps.Lines || !caps.Edits {
+	if caps.Lines || !caps.Edits || l.Copy != nil {
 		return
 	}
 	s.mu.Lock()

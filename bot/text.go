@@ -35,6 +35,7 @@ const (
 	saysAnswerTyped = "%sresume %s goes on, %scancel %s ends it"
 
 	saysAsks        = "**May this run?** `%s`%s · %s"
+	saysFor         = "Asked for %s.\n"
 	saysAskAll      = "**May these %d run?**"
 	saysIn          = "in %s\n"
 	saysBecause     = "asked because %s\n"

@@ -40,6 +40,7 @@ type world struct {
 	grants  access.Grants
 	own     bool // operators approve what they asked for
 	replies string
+	notify  string
 	busy    string // what a message to a session at work does
 	turns   int
 	context int
@@ -85,10 +86,10 @@ func (w *world) start() *replica {
 	ag := agent.New(agent.Config{Model: w.model, Tools: append(file.Tools(), command.Tools()...), Sandbox: children, Home: w.dir, Context: w.context,
 		Workspaces: []agent.Workspace{{Name: "default", Dir: w.dir, Capabilities: map[string]bool{"filesystem": true, "shell": true}}}, Limits: agent.Limits{Turns: w.turns}})
 	screen, desk := bot.New(bot.Config{Store: st, Adapters: []core.Adapter{conn}, Access: access.Access{Configured: w.grants, ApproveOwn: w.own}, Demo: true, Logger: log,
-		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}, Busy: w.busy}}, At: func(core.Place) (string, string) { return "", w.replies }})
+		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}, Busy: w.busy}}, At: func(core.Place) (string, string) { return "", w.replies }, Notify: w.notify})
 	r.desk = desk
 	r.scheduler = scheduler.New(scheduler.Config{Store: st, Agent: ag, Courier: screen.Courier(), Progress: screen.Progress, Lease: w.clock.lease(), Grace: 10 * time.Millisecond,
-		MaxQueue: w.queue, Expire: w.expire, Foresee: ag.Foresee, Beat: children.Beat, Lost: children.KillAll, Host: "host", Version: "test", Logger: log})
+		MaxQueue: w.queue, Expire: w.expire, Copies: screen.Copies, Foresee: ag.Foresee, Beat: children.Beat, Lost: children.KillAll, Host: "host", Version: "test", Logger: log})
 	desk.Serve(r.scheduler)
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
@@ -275,6 +276,10 @@ func (w *world) given(text string) error {
 		w.busy = words[len(words)-1]
 	case text == "nobody approves their own":
 		w.own = false
+	case strings.HasPrefix(text, "notify "): // thread, dm, channel
+		w.notify = words[1]
+	case len(words) == 3 && words[1] == "is" && words[2] == "unreachable":
+		w.chat.unreachable = w.person(words[0])
 	case strings.HasPrefix(text, "thread replies "):
 		w.replies = words[2]
 	case strings.HasPrefix(text, "at most ") && words[len(words)-2] == "queued": // at most queued N

@@ -169,7 +169,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	a := &App{premises: premises, Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner, meter: meter}
 	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
 	screen, desk := bot.New(bot.Config{Store: counted, Adapters: o.Adapters, Access: rights,
-		Workspaces: shown, At: at(cfg), Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
+		Workspaces: shown, At: at(cfg), Notify: cfg.Approvals.Notify, Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
 		Explain: func(workspace string, stored []scheduler.StoredRule, call string) (string, error) {
 			return Explain(cfg, workspace, stored, call)
 		},
@@ -181,7 +181,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	sc := scheduler.Config{Store: counted, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
 		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, MaxPerPerson: cfg.Limits.MaxPerPerson, MaxPerWorkspace: cfg.Limits.MaxPerWorkspace,
 		Expire: cfg.Approvals.Expire, Remind: remind(cfg), Serves: premises.serves, Reaches: o.Reaches,
-		Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Terms: terms, Host: host, Version: s.Version, Logger: log}
+		Copies: screen.Copies, Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Terms: terms, Host: host, Version: s.Version, Logger: log}
 	if sc.Courier == nil {
 		sc.Courier, sc.Progress = screen.Courier(), screen.Progress
 	}

@@ -159,6 +159,7 @@ type PlaceAccess struct {
 type Approvals struct {
 	Expire     time.Duration `yaml:"expire" min:"1m" max:"8760h" doc:"How long a question waits before it expires; it is never answered by that."`
 	ApproveOwn bool          `yaml:"approve_own" doc:"Whether the author of a prompt may approve what it asks for."`
+	Notify     string        `yaml:"notify" enum:"thread|dm|channel" doc:"Where a question is shown besides the thread of its prompt: nowhere (thread), to each approver of the place alone, up to ten (dm), in the channel around the thread (channel)."`
 	Remind     time.Duration `yaml:"remind" min:"0s" max:"168h" doc:"When a question that waits is brought up again; 0s: never."`
 }
 
@@ -196,7 +197,7 @@ func Default() *Config {
 		Workspaces:    []Workspace{defaultWorkspace("default", ".")},
 		Slack:         Slack{Mode: "socket"},
 		Telegram:      Telegram{Mode: "polling"},
-		Approvals:     Approvals{Expire: 168 * time.Hour, ApproveOwn: true, Remind: time.Hour},
+		Approvals:     Approvals{Expire: 168 * time.Hour, ApproveOwn: true, Notify: "thread", Remind: time.Hour},
 		Limits:        Limits{MaxInFlight: 128, MaxQueue: 20, Turns: 50, Time: 30 * time.Minute},
 		Lease:         15 * time.Second,
 		ShutdownGrace: 30 * time.Second,

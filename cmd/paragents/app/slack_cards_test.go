@@ -1,0 +1,190 @@
+package app_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"paragents/adapters/slack"
+	"paragents/adapters/slack/slacktest"
+	"paragents/cmd/paragents/app"
+	"paragents/cmd/paragents/config"
+	"paragents/core"
+	"paragents/core/audit"
+	"paragents/store"
+	"paragents/store/local"
+)
+
+// cardWorld is the whole bot on the wire of a Slack fake, with the demo model and a store in a file. Bob is operator, Ann is admin.
+type cardWorld struct {
+	t     *testing.T
+	srv   *slacktest.Server
+	dir   string
+	store store.Store
+}
+
+func cards(t *testing.T, set ...func(*config.Config)) *cardWorld {
+	t.Helper()
+	w := &cardWorld{t: t, srv: slacktest.New(t), dir: t.TempDir()}
+	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.store = st
+	t.Cleanup(func() { st.Close() })
+	cfg := config.Default()
+	cfg.LLM.Provider = "demo"
+	cfg.Workspaces[0].Path = w.dir
+	cfg.Access.Admins, cfg.Access.Operators = []core.Person{id(slacktest.Ann)}, []core.Person{id(slacktest.Bob)}
+	cfg.Lease = 6 * time.Second
+	cfg.Listen = ""
+	for _, s := range set {
+		s(cfg)
+	}
+	ad, err := slack.New(slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIURL: w.srv.URL(), HTTPClient: w.srv.Client()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &app.Setup{Version: "test", Stderr: t.Output()}
+	a, err := s.New(cfg, w.store, "", s.Logger(), app.Options{Adapters: []core.Adapter{ad}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- a.Run(ctx, func() {}) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+		a.Close()
+	})
+	return w
+}
+
+// id is a person of the fake as the bot knows them.
+func id(p slacktest.Person) core.Person { return core.Person("slack:" + p.Team + "/" + p.ID) }
+
+// asks lets somebody ask for a file in a channel, and returns the thread and the card.
+func (w *cardWorld) asks(channel string, by slacktest.Person, text string) (thread string, card slacktest.Message) {
+	w.t.Helper()
+	thread = w.srv.Say(slacktest.Post{Channel: channel, By: by, Mention: slacktest.Bot(), Text: text})
+	return thread, w.srv.Await(channel, thread, question)
+}
+
+func question(m slacktest.Message) bool {
+	return slices.ContainsFunc(slices.Concat(m.Buttons()...), func(s string) bool { return strings.HasPrefix(s, "Deny") })
+}
+
+func decided(word string) func(slacktest.Message) bool {
+	return func(m slacktest.Message) bool { return len(m.Buttons()) == 0 && strings.Contains(m.Shown(), word) }
+}
+
+func (w *cardWorld) until(what string, ok func() bool) {
+	w.t.Helper()
+	limit := time.After(20 * time.Second)
+	for !ok() {
+		select {
+		case <-limit:
+			w.t.Fatalf("waited in vain for %s", what)
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// entries are those of the audit log that say what.
+func (w *cardWorld) entries(what string) []audit.Entry {
+	w.t.Helper()
+	var out []audit.Entry
+	if err := audit.Read(w.t.Context(), w.store, audit.Filter{What: what}, func(e audit.Entry) error { out = append(out, e); return nil }); err != nil {
+		w.t.Fatal(err)
+	}
+	return out
+}
+
+// action is the code block of a card: what is to run.
+func action(m slacktest.Message) string {
+	_, rest, _ := strings.Cut(m.Shown(), "```")
+	shown, _, _ := strings.Cut(rest, "```")
+	return shown
+}
+
+// An approver is asked in their own conversation, with the same action; a press there decides, once, and all copies show it and have no buttons.
+func TestApproverIsAskedAlone(t *testing.T) {
+	w := cards(t, func(c *config.Config) { c.Approvals.Notify = "dm" })
+	channel := w.srv.Channel()
+	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
+	w.until("a conversation with the approver", func() bool { return w.srv.DirectOf(slacktest.Ann) != "" })
+	direct := w.srv.DirectOf(slacktest.Ann)
+	copied := w.srv.Await(direct, "", question)
+	if got, want := action(copied), action(card); got != want || !strings.Contains(got, "milk") {
+		t.Errorf("the copy shows %q, and the card %q", got, want)
+	}
+	if got, want := copied.Buttons(), card.Buttons(); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the copy has %v, and the card %v", got, want)
+	}
+	for _, row := range copied.Buttons() {
+		if slices.Contains(row, "Deny") && slices.Contains(row, "Approve once") {
+			t.Errorf("yes and no stand in one row: %v", row)
+		}
+	}
+	w.srv.Press(direct, slacktest.Ann, copied.TS, "Approve once")
+	w.srv.Await(direct, "", decided("approved"))
+	w.srv.Await(channel, thread, decided("approved"))
+	w.srv.Await(channel, thread, func(m slacktest.Message) bool { return strings.Contains(m.Shown(), "wrote fridge.txt") })
+	if n := len(w.entries("started")); n != 1 {
+		t.Errorf("the tool was started %d times", n)
+	}
+}
+
+// Whom the platform does not let the bot write to is noted, and nothing waits for them. Two that press at once decide once.
+func TestCopyThatIsNotTaken(t *testing.T) {
+	w := cards(t, func(c *config.Config) {
+		c.Approvals.Notify = "dm"
+		c.Access.Approvers = []core.Person{id(slacktest.Eve), "slack:T0OTHER01/U0GONE0001"}
+	})
+	channel := w.srv.Channel()
+	w.srv.Fail("conversations.open", slacktest.Failure{RetryAfter: 1}) // the first is asked again a second later
+	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
+	w.until("conversations with both", func() bool { return w.srv.DirectOf(slacktest.Ann) != "" && w.srv.DirectOf(slacktest.Eve) != "" })
+	direct := w.srv.DirectOf(slacktest.Eve)
+	copied := w.srv.Await(direct, "", question)
+	w.srv.Press(direct, slacktest.Eve, copied.TS, "Deny")
+	w.srv.Press(channel, slacktest.Bob, card.TS, "Deny")
+	w.srv.Await(channel, thread, decided("denied"))
+	w.srv.Await(direct, "", decided("denied"))
+	w.srv.Await(w.srv.DirectOf(slacktest.Ann), "", decided("denied"))
+	if n := len(w.entries("decided")); n != 1 {
+		t.Errorf("it was decided %d times", n)
+	}
+	lost := w.entries("not reached")
+	if len(lost) != 1 || !strings.HasPrefix(lost[0].Why, "slack:T0OTHER01/U0GONE0001: ") {
+		t.Errorf("noted as not reached: %+v", lost)
+	}
+	if _, err := os.Stat(filepath.Join(w.dir, "fridge.txt")); err == nil {
+		t.Error("the file was written")
+	}
+}
+
+// With channel the card stands around the thread too, and is decided there.
+func TestCardInTheChannel(t *testing.T) {
+	w := cards(t, func(c *config.Config) { c.Approvals.Notify = "channel" })
+	channel := w.srv.Channel()
+	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt and write eggs to eggs.txt at once")
+	copied := w.srv.Await(channel, "", func(m slacktest.Message) bool { return len(m.Buttons()) > 0 })
+	if !slices.Contains(slices.Concat(copied.Buttons()...), "Approve all 2 shown") || !strings.Contains(copied.Shown(), "eggs.txt") {
+		t.Errorf("in the channel stands %q %v, in the thread %q", copied.Shown(), copied.Buttons(), card.Shown())
+	}
+	w.srv.Press(channel, slacktest.Ann, copied.TS, "Approve all 2 shown")
+	for _, at := range []string{"", thread} {
+		w.srv.Await(channel, at, func(m slacktest.Message) bool {
+			return len(m.Buttons()) == 0 && strings.Count(m.Shown(), "approved by") == 2
+		})
+	}
+	w.srv.Await(channel, thread, func(m slacktest.Message) bool { return strings.Contains(m.Shown(), "wrote eggs.txt") })
+}
