@@ -26,12 +26,12 @@ func TestCopiesOfAnApproval(t *testing.T) {
 			return []core.Copy{dm, channel}, nil
 		}})
 		p := r.Submit(t, "", "text")
-		time.Sleep(time.Second)
+		settle(5 * time.Second)
 		a := waitsFor(t, r, p.Prompt.ID)
-		time.Sleep(61 * time.Minute)
+		settle(61 * time.Minute)
 		_, err := r.Decide(t.Context(), a.ID, yes(boss))
 		must(t, err)
-		time.Sleep(time.Second)
+		settle(5 * time.Second)
 		for _, c := range []struct {
 			event core.EventType
 			state string
