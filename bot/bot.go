@@ -72,6 +72,11 @@ type press struct {
 	Scope     core.Scope        `json:"scope,omitempty"`
 	New       bool              `json:"new,omitempty"` // with doMove: a session of its own
 
+	// Somebody who asked to be let in, where, and the role that they would get.
+	Asker core.Person `json:"asker,omitempty"`
+	At    core.Place  `json:"at,omitzero"`
+	Role  string      `json:"role,omitempty"`
+
 	// A message that came late: what it was, and the event that brought it.
 	Event   string            `json:"event,omitempty"`
 	Text    string            `json:"text,omitempty"`
@@ -94,7 +99,9 @@ const (
 	doCommand  verb = "command"
 	doRunLate  verb = "run-late"
 	doDropLate verb = "drop-late"
-	doMove     verb = "move" // take the prompt out of its session: with Session or New, give it there, else ask where
+	doAsk      verb = "ask"   // to be let in
+	doGrant    verb = "grant" // Role to Asker
+	doMove     verb = "move"  // take the prompt out of its session: with Session or New, give it there, else ask where
 )
 
 // buttonKept is longer than an approval waits.

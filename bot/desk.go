@@ -282,10 +282,7 @@ func (d *Desk) answer(ctx context.Context, v *visit) {
 		r.messages = append(r.messages, ms...)
 	}
 	v.out = nil
-	select {
-	case d.replies <- r:
-	case <-ctx.Done():
-	}
+	d.queue(ctx, r)
 }
 
 // act does what is no prompt.
@@ -361,8 +358,11 @@ func (d *Desk) stranger(ctx context.Context, v *visit) error {
 		v.say(saysNotEnough, access.Operator, v.role)
 		return nil
 	}
-	if !v.Place.Private {
-		return nil // in a group, only those who are let in are answered
+	switch {
+	case v.canAsk() && !v.Place.Private:
+		return d.offerAsking(ctx, v, saysMayAsk)
+	case !v.Place.Private:
+		return nil // where everybody would read the answer, only those who are let in get one
 	}
 	code, err := access.Offer(ctx, d.cfg.Store, access.Pairing{Person: v.Person, Name: v.Name, Place: v.Place})
 	switch {
@@ -370,6 +370,8 @@ func (d *Desk) stranger(ctx context.Context, v *visit) error {
 		v.say(saysError, escape(trim(err)))
 	case err != nil:
 		return err
+	case v.canAsk():
+		return d.offerAsking(ctx, v, fmt.Sprintf(saysStranger, "paragents pair "+code))
 	default:
 		v.say(saysStranger, "paragents pair "+code)
 	}

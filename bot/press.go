@@ -48,6 +48,10 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 		return saysGone, nil
 	case p.For != "" && p.For != v.Person:
 		return saysNotYours, nil
+	case p.Do == doAsk:
+		return d.ask(ctx, v)
+	case p.Do == doGrant:
+		return d.grant(ctx, v, *p)
 	case v.role < access.Viewer && p.Approval == "" && len(p.Approvals) == 0: // whose right to answer hangs on where it was asked
 		return "", fmt.Errorf("%w: %s", core.ErrForbidden, saysNotIn)
 	}

@@ -14,7 +14,8 @@ import (
 type reply struct {
 	adapter  core.Adapter
 	messages []core.Message
-	menu     func(context.Context) error // to be set beside the messages, best effort; may be nil
+	direct   core.Person                 // whose conversation with the bot the messages go to, instead of to their place
+	also     func(context.Context) error // something else to be done in its turn, best effort; may be nil
 	done     chan<- struct{}             // closed when everything before it was sent; for Flush
 }
 
@@ -44,10 +45,13 @@ func (d *Desk) Run(ctx context.Context) error {
 				close(r.done)
 				continue
 			}
-			if r.menu != nil {
-				if err := r.menu(ctx); err != nil {
-					d.cfg.Logger.Debug("cannot set the menu of a chat", "error", err)
+			if r.also != nil {
+				if err := r.also(ctx); err != nil {
+					d.cfg.Logger.Debug("cannot do what goes with an answer", "error", err)
 				}
+				continue
+			}
+			if r.direct != "" && !d.address(ctx, &r) {
 				continue
 			}
 			d.deliver(ctx, chats, r)
@@ -68,6 +72,33 @@ func (d *Desk) Run(ctx context.Context) error {
 		}
 		wake.Reset(max(next, 0))
 	}
+}
+
+// queue puts an answer behind what others are told; false: the context ended.
+func (d *Desk) queue(ctx context.Context, r reply) bool {
+	select {
+	case d.replies <- r:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// address finds the conversation that an answer goes to; false: there is none.
+func (d *Desk) address(ctx context.Context, r *reply) bool {
+	director, ok := r.adapter.(core.Director)
+	if !ok {
+		return false
+	}
+	place, err := director.Direct(ctx, r.direct)
+	if err != nil {
+		d.cfg.Logger.Warn("cannot write to a person", "person", r.direct, "error", err)
+		return false
+	}
+	for i := range r.messages {
+		r.messages[i].Place, r.messages[i].Only = place, r.direct
+	}
+	return true
 }
 
 // deliver sends one answer, or puts what is left of it behind what its chat waits for.

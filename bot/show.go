@@ -366,7 +366,7 @@ func (d *Desk) setMenu(ctx context.Context, v *visit) {
 	}
 	place, list := v.Place, d.menuFor(v.role)
 	select {
-	case d.replies <- reply{menu: func(ctx context.Context) error { return m.SetMenu(ctx, place, list) }}:
+	case d.replies <- reply{also: func(ctx context.Context) error { return m.SetMenu(ctx, place, list) }}:
 	case <-ctx.Done():
 	}
 }

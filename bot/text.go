@@ -157,6 +157,31 @@ const (
 	saysGuess         = "- will probably write %s (confidence %.1f)\n"
 )
 
+// Asking to be let in.
+const (
+	labelAsk      = "Ask for access"
+	labelViewer   = "Viewer"
+	labelOperator = "Operator"
+	labelNo       = "No"
+
+	saysMayAsk       = "I may not work for you yet. You can ask the admins to let you in."
+	saysAsked        = "The admins are asked. You hear from me when one has answered."
+	saysAskedAlready = "You have asked within the last day; the admins know."
+	saysNoAdmin      = "I know no admin here whom I could ask. Whoever runs me can let you in: %s (good for an hour)"
+	saysIsIn         = "You are %s here already."
+	saysAsksAccess   = "**May they come in?** %s (%s) asked for access %s. A viewer may look; an operator may also give me work and decide what it asks for."
+	saysOnlyAdmins   = "only an admin lets people in"
+	saysEverywhere   = "everywhere"
+	saysOnlyIn       = "in %s"
+	saysGranted      = "%s (%s) is %s now, %s: let in by %s."
+	saysRefused      = "%s (%s) was not let in: %s said no."
+	saysLetIn        = "%s let you in: you are %s now, %s. "
+	saysNowWrite     = "Write what is to be done."
+	saysNowLook      = "`%slist` shows what goes on."
+	saysAlone        = "alone with me"
+	saysNotLetIn     = "An admin said no: I may not work for you. You can ask again tomorrow."
+)
+
 // firstSteps are prompts for somebody who does not know yet what to write.
 var firstSteps = []string{"list files", "write hello to hello.txt"}
 

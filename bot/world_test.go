@@ -268,6 +268,8 @@ func (w *world) given(text string) error {
 		return os.WriteFile(filepath.Join(w.dir, path), []byte(content), 0o644)
 	case text == "threads": // a message in a channel begins a thread
 		w.chat.caps.Threads = true
+	case text == "whispers": // in a channel, one person alone can be told something
+		w.chat.caps.Whispers = true
 	case text == "no buttons":
 		w.chat.caps.Buttons = false
 	case text == "progress": // status cards are shown

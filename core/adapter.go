@@ -96,6 +96,7 @@ type Capabilities struct {
 	Buttons  bool          // messages can carry buttons
 	Edits    bool          // messages can be changed
 	Files    bool          // files can be sent
+	Whispers bool          // in a channel, a message can be for one person alone
 	Slash    string        // how commands are written here: "/" or "/paragents "
 	EditRate time.Duration // shortest time between two edits in one chat
 	Lines    bool          // a terminal: progress is shown line by line, cards are lines

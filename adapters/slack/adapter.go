@@ -165,6 +165,7 @@ func (a *Adapter) Capabilities() core.Capabilities {
 		Buttons:  true,
 		Edits:    true,
 		Files:    true,
+		Whispers: true,
 		Slash:    "/paragents ",
 		EditRate: 1500 * time.Millisecond,
 	}

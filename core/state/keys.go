@@ -37,7 +37,8 @@ func ClaimsKey(workspace string) store.Key     { return store.Key("claims/" + wo
 func ListedKey(p core.Place, who core.Person) store.Key {
 	return store.Key("listed/" + p.Key() + "/" + string(who))
 }
-func PairKey(code string) store.Key { return store.Key("pair/" + code) }
+func PairKey(code string) store.Key      { return store.Key("pair/" + code) }
+func AskedKey(who core.Person) store.Key { return store.Key("asked/" + who) }
 
 // Documents of which there is one: people's roles, who has a pairing code, what is frozen, and the audit log's last seal.
 const (

@@ -265,3 +265,34 @@ func TestB071MentionedInAThread(t *testing.T) {
 		t.Errorf("the thread was read %d times", n)
 	}
 }
+
+// A stranger's mention is answered for them alone, with a button; an admin hears of it in their own conversation, and what they press counts at once.
+func TestAskForAccess(t *testing.T) {
+	w := onSlack(t)
+	w.serve()
+	room := w.srv.Channel()
+	mention := func(text string) string {
+		return w.srv.Say(slacktest.Post{Channel: room, By: slacktest.Bob, Mention: slacktest.Bot(), Text: text})
+	}
+	thread := mention("repeat after me: too early")
+	offer := w.srv.Await(room, thread, func(m slacktest.Message) bool { return m.Only == slacktest.Bob.ID && len(m.Buttons()) == 1 })
+	w.srv.Press(room, slacktest.Bob, offer.TS, "Ask for access")
+	w.until("a conversation with the admin", func() bool { return w.srv.DirectOf(slacktest.Ann) != "" })
+	direct := w.srv.DirectOf(slacktest.Ann)
+	asked := w.srv.Await(direct, "", func(m slacktest.Message) bool {
+		return slices.EqualFunc(m.Buttons(), [][]string{{"Viewer", "Operator"}, {"No"}}, slices.Equal)
+	})
+	if !strings.Contains(asked.Shown(), "Bob") || !strings.Contains(asked.Shown(), string(onSlackPerson(slacktest.Bob))) {
+		t.Errorf("the admin reads %q", asked.Shown())
+	}
+	w.srv.Press(direct, slacktest.Ann, asked.TS, "Operator")
+	w.srv.Await(direct, "", func(m slacktest.Message) bool {
+		return m.TS == asked.TS && len(m.Buttons()) == 0 && strings.Contains(m.Shown(), "is operator now")
+	})
+	w.until("a word to who asked", func() bool {
+		own := w.srv.DirectOf(slacktest.Bob)
+		return own != "" && len(w.said(own, "", slacktest.Team+"/"+slacktest.Ann.ID+" let you in")) == 1
+	})
+	thread = mention("repeat after me: let in")
+	w.srv.Await(room, thread, func(m slacktest.Message) bool { return strings.HasPrefix(m.Shown(), "let in") })
+}
