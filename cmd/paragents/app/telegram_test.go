@@ -334,7 +334,7 @@ func TestNotThisOne(t *testing.T) {
 func TestB008Edit(t *testing.T) {
 	w := begin(t)
 	chat := w.tg.Private(w.admin)
-	w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: "think for 2 seconds"})
+	w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: "think for 5 seconds"})
 	id := w.tg.Post(telegramtest.Post{Chat: chat, From: w.admin, Text: "repeat after me: wrong"})
 	w.wait(chat, "the queued reaction", func(telegramtest.Message) bool {
 		return slices.ContainsFunc(w.tg.Messages(chat), func(m telegramtest.Message) bool { return m.ID == id && m.Reaction != "" })
