@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -203,7 +202,7 @@ func (d *Desk) admit(ctx context.Context, v *visit, now time.Time) (scheduler.Su
 	if v.Kind != core.InMessage || v.Bot || v.role < access.Operator || !d.meant(v) || isStop(v.Text) || late(v.Inbound, now) {
 		return scheduler.Submission{}, false
 	}
-	if strings.TrimSpace(v.Text) == "" && len(v.Files) == 0 {
+	if _, command := v.typed(); command || strings.TrimSpace(v.Text) == "" && len(v.Files) == 0 {
 		return scheduler.Submission{}, false
 	}
 	sub := scheduler.Submission{Event: v.ID, Author: v.Person, Place: v.Place, Text: v.request(), Message: v.Message, Attachments: v.Files, Entered: v.entered()}
@@ -287,6 +286,7 @@ func (d *Desk) answer(ctx context.Context, v *visit) {
 
 // act does what is no prompt.
 func (d *Desk) act(ctx context.Context, v *visit) error {
+	command, isCommand := v.typed()
 	switch {
 	case v.Bot:
 		return nil
@@ -294,16 +294,17 @@ func (d *Desk) act(ctx context.Context, v *visit) error {
 		return d.pressed(ctx, v)
 	case v.Kind == core.InMessage && isStop(v.Text) && d.meant(v):
 		return d.command(ctx, v, Command{Name: "stop"})
+	case v.Kind == core.InAbout:
+		return d.about(ctx, v)
 	case v.Kind == core.InCommand:
 		c, ok := Parse(v.Text)
 		if !ok {
 			d.unknown(v, c)
 			return nil
 		}
-		if slices.Contains(begins, c.Name) && v.role >= access.Operator && late(v.Inbound, d.s.Now()) {
-			return d.askLate(ctx, v, v.Text)
-		}
-		return d.command(ctx, v, c)
+		return d.inTime(ctx, v, c)
+	case isCommand:
+		return d.inTime(ctx, v, command)
 	case v.Kind == core.InMessage && v.role < access.Operator && (v.Addressed || v.Place.Private):
 		return d.stranger(ctx, v)
 	case v.Kind == core.InMessage && d.meant(v) && v.role >= access.Operator && late(v.Inbound, d.s.Now()) && worthAsking(v):

@@ -25,6 +25,14 @@ func late(e core.Inbound, now time.Time) bool { return !e.At.IsZero() && now.Sub
 // begins are the commands that set work going. The others take effect however late they come.
 var begins = []string{"new", "submit", "prompt", "steer", "retry", "approve", "resume"}
 
+// inTime carries out a command, or asks about one that came late and would set work going.
+func (d *Desk) inTime(ctx context.Context, v *visit, c Command) error {
+	if slices.Contains(begins, c.Name) && v.role >= access.Operator && late(v.Inbound, d.s.Now()) {
+		return d.askLate(ctx, v, v.Text)
+	}
+	return d.command(ctx, v, c)
+}
+
 // askLate asks whether a late message, or with command a late command, is to be run after all.
 func (d *Desk) askLate(ctx context.Context, v *visit, command string) error {
 	p := press{Session: v.replied, Event: v.ID, Text: v.request(), Message: v.Message, Files: v.Files, Entered: v.entered(), Command: command, For: v.Person}

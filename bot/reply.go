@@ -15,6 +15,7 @@ type reply struct {
 	adapter  core.Adapter
 	messages []core.Message
 	direct   core.Person                 // whose conversation with the bot the messages go to, instead of to their place
+	failed   func(error) []core.Message  // what is said instead where the messages cannot be sent; may be nil
 	also     func(context.Context) error // something else to be done in its turn, best effort; may be nil
 	done     chan<- struct{}             // closed when everything before it was sent; for Flush
 }
@@ -153,6 +154,9 @@ func (d *Desk) sendAll(ctx context.Context, place core.Place, r reply) (wait tim
 			return wait, r.messages[i:]
 		}
 		d.cfg.Logger.Warn("cannot answer", "place", place.Key(), "error", err)
+		if r.failed != nil {
+			return d.sendAll(ctx, place, reply{adapter: r.adapter, messages: r.failed(err)})
+		}
 		break
 	}
 	return 0, nil

@@ -182,6 +182,13 @@ const (
 	saysNotLetIn     = "An admin said no: I may not work for you. You can ask again tomorrow."
 )
 
+// A message that somebody points at.
+const (
+	saysWhatToDo  = "%s asks about this message of %s:\n\n> %s\n\nWhat shall I do with it? Write it here; the message goes along, as data."
+	saysWorksHere = "%s works here already. Write there what is to be done."
+	saysCannotAsk = "I cannot ask there what is to be done: %s"
+)
+
 // firstSteps are prompts for somebody who does not know yet what to write.
 var firstSteps = []string{"list files", "write hello to hello.txt"}
 

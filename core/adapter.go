@@ -16,6 +16,7 @@ const (
 	InPress   InboundKind = "press"   // a button: Token
 	InEdit    InboundKind = "edit"    // Message was changed to Text
 	InDelete  InboundKind = "delete"  // Message is gone
+	InAbout   InboundKind = "about"   // somebody points at a message, About, and wants something done with it
 	InJoined  InboundKind = "joined"  // the bot was invited
 	InLeft    InboundKind = "left"    // the bot was removed or blocked
 	InMoved   InboundKind = "moved"   // the place has a new id: MovedTo
@@ -40,6 +41,7 @@ type Inbound struct {
 	Callback string       `json:"callback,omitempty"` // handle for the platform's own acknowledgement of a press or command
 	At       time.Time    `json:"at"`                 // the platform's time
 	MovedTo  Place        `json:"moved_to,omitzero"`
+	About    *Inbound     `json:"about,omitempty"`
 	Files    []Attachment `json:"files,omitempty"`
 	// Addressed: the message is meant for the bot (mention, reply to it, private chat, command). ToOther: it begins with a mention of
 	// somebody else.

@@ -21,6 +21,8 @@ type Session struct {
 	Queue []PromptID `json:"queue,omitempty"`
 	// Held is set by stop: the prompts behind the stopped one wait for a person's "run them".
 	Held bool `json:"held,omitempty"`
+	// About is the message that the session was opened about, if it was; anybody's, and data to the model.
+	About *Inbound `json:"about,omitempty"`
 	// Last is the newest prompt that ended.
 	Last PromptID `json:"last,omitempty"`
 }

@@ -207,12 +207,13 @@ func (d decoder) interaction(p interaction) []core.Inbound {
 	switch {
 	case channel == "" || p.User.ID == "":
 		return nil
-	case p.Type == "message_action" && p.Message != nil && p.Message.TS != "":
+	case p.Type == "message_action" && p.CallbackID == shortcut && p.Message != nil && p.Message.TS != "":
 		m := *p.Message
 		m.Channel = channel
-		asked := d.about(m)
-		e.Kind, e.Place, e.Message, e.Files = core.InMessage, asked.Place, m.TS, attachments(m.Files)
-		e.Text, e.Quote, e.ReplyTo = asked.Text, asked.Text, m.TS
+		about := d.about(m)
+		about.Kind, about.Files = core.InMessage, attachments(m.Files)
+		e.Kind, e.Place, e.Message, e.About = core.InAbout, about.Place, m.TS, &about
+		e.Callback = d.callback(p.Response, about.Place.Thread, false)
 		e.ID, e.At = d.id(channel, m.TS, "shortcut", cmp.Or(p.ActionTS, p.Trigger)), at(p.ActionTS)
 		return []core.Inbound{e}
 	case p.Type != "block_actions":

@@ -127,8 +127,11 @@ func TestShortcut(t *testing.T) {
 	ts := srv.Say(slacktest.Post{Channel: room, By: slacktest.Bob, Text: "why does it fail?"})
 	r.next(core.InMessage)
 	srv.Shortcut(room, slacktest.Ann, ts)
-	e := r.next(core.InMessage)
-	if e.Person != "slack:T0TEAM001/U0ANN00001" || !e.Addressed || e.Bot || e.Text != "why does it fail?" || e.Quote != e.Text || e.ReplyTo != ts || e.Place.Thread != ts {
+	e := r.next(core.InAbout)
+	if e.Person != "slack:T0TEAM001/U0ANN00001" || e.Name != "Ann" || !e.Addressed || e.Bot || e.Text != "" || e.Message != ts || e.Place.Thread != ts || e.Callback == "" {
 		t.Errorf("shortcut is %+v", e)
+	}
+	if m := e.About; m == nil || m.Text != "why does it fail?" || m.Person != "slack:T0TEAM001/U0BOB00001" || m.Name != "Bob" || m.Message != ts {
+		t.Errorf("shortcut is about %+v", m)
 	}
 }

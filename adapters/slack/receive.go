@@ -249,6 +249,9 @@ func (a *Adapter) hand(in *intake, events []core.Inbound) error {
 		if e := &events[i]; e.Person != "" && !e.Bot && strings.HasSuffix(string(e.Person), "/"+e.Name) {
 			e.Name = a.name(ctx, e.Person)
 		}
+		if m := events[i].About; m != nil && m.Person != "" {
+			m.Name = a.name(ctx, m.Person)
+		}
 	}
 	err := in.accept(ctx, events, nil)
 	if err != nil {

@@ -106,11 +106,15 @@ type member struct {
 	EventTS string `json:"event_ts"`
 }
 
+// shortcut is what deploy/slack/manifest.yaml calls the message shortcut.
+const shortcut = "ask"
+
 // interaction is the press of a button, or the use of a message shortcut.
 type interaction struct {
-	Type    string `json:"type"`
-	Trigger string `json:"trigger_id"`
-	User    struct {
+	Type       string `json:"type"`
+	Trigger    string `json:"trigger_id"`
+	CallbackID string `json:"callback_id"`
+	User       struct {
 		ID   string `json:"id"`
 		Name string `json:"name"`
 		Nick string `json:"username"`

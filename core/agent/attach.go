@@ -28,14 +28,19 @@ func (t *turns) gather(ctx context.Context) (scheduler.Outcome, error) {
 		return scheduler.Outcome{}, nil
 	}
 	note := core.Record{Kind: core.RecordNote, Prompt: p.ID}
+	about, attachments := t.about()
+	attachments = append(attachments, p.Attachments...)
 	note.Text, note.Entered = t.recall(ctx)
+	if about != "" {
+		note.Text, note.Entered = about+note.Text, append(note.Entered, saysAbout)
+	}
 	if ctx.Err() != nil {
 		return scheduler.Outcome{}, context.Cause(ctx)
 	}
 	var b strings.Builder
 	var problems []string
 	left := maxQuote
-	for _, a := range p.Attachments {
+	for _, a := range attachments {
 		if err := t.run.Boundary(ctx); err != nil {
 			return scheduler.Outcome{}, err
 		}
@@ -53,7 +58,7 @@ func (t *turns) gather(ctx context.Context) (scheduler.Outcome, error) {
 		b.WriteString(quote(name, text))
 		note.Entered = append(note.Entered, fmt.Sprintf(saysFile, name))
 	}
-	if len(p.Attachments) > 0 && len(problems) == len(p.Attachments) && strings.TrimSpace(p.Text) == "" {
+	if len(p.Attachments) > 0 && len(problems) == len(attachments) && strings.TrimSpace(p.Text) == "" {
 		return scheduler.Outcome{State: core.Failed, Error: strings.Join(problems, "; ")}, nil
 	}
 	if note.Text += b.String(); note.Text == "" {

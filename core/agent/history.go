@@ -17,6 +17,7 @@ import (
 const (
 	maxSaid     = 50       // messages, the newest
 	maxSaidText = 2000     // characters of one
+	maxAbout    = 12_000   // characters of a message that a session was opened about
 	maxSaidAll  = 32 << 10 // bytes of all, as they are written
 	maxNamed    = 5        // authors that people are told of
 	historyTime = 20 * time.Second
@@ -47,7 +48,7 @@ func (t *turns) recall(ctx context.Context) (text string, entered []string) {
 	case len(list) == 0:
 		return "", nil
 	}
-	lines, left := transcribe(list)
+	lines, left := transcribe(list, maxSaidText)
 	b := strings.Builder{}
 	fmt.Fprintf(&b, tellsThread, len(lines))
 	if more || left > 0 {
@@ -55,6 +56,16 @@ func (t *turns) recall(ctx context.Context) (text string, entered []string) {
 	}
 	b.WriteString("\n" + llm.Frame(frameMark(p.ID, "history"), strings.Join(lines, "\n")) + "\n")
 	return b.String(), []string{fmt.Sprintf(saysThread, len(lines), authors(list[left:]))}
+}
+
+// about is the message that the session was opened about, for its first prompt, with its attachments.
+func (t *turns) about() (string, []core.Attachment) {
+	m := t.run.Session.About
+	if m == nil || !t.log.begins(t.run.Prompt.ID) {
+		return "", nil
+	}
+	lines, _ := transcribe([]core.Inbound{*m}, maxAbout)
+	return tellsAbout + "\n" + llm.Frame(frameMark(t.run.Prompt.ID, "about"), strings.Join(lines, "\n")) + "\n", slices.Clone(m.Files)
 }
 
 // authors names who wrote messages, some of them.
@@ -71,13 +82,13 @@ func authors(list []core.Inbound) string {
 	return strings.Join(names, ", ")
 }
 
-// transcribe writes messages down, one a line. What does not fit is left out from the front; left says how many that are.
-func transcribe(list []core.Inbound) (lines []string, left int) {
+// transcribe writes messages down, one a line, each with at most so many characters. What does not fit is left out from the front; left says how many that are.
+func transcribe(list []core.Inbound, most int) (lines []string, left int) {
 	size := 0
 	for i, m := range slices.Backward(list) {
 		s := said{By: m.Name, ID: string(m.Person), Bot: m.Bot, At: m.At.UTC().Format(time.DateTime), Text: m.Text}
-		if r := []rune(m.Text); len(r) > maxSaidText {
-			s.Text = string(r[:maxSaidText]) + "…"
+		if r := []rune(m.Text); len(r) > most {
+			s.Text = string(r[:most]) + "…"
 		}
 		for _, f := range m.Files {
 			s.Files = append(s.Files, f.Name)
@@ -86,7 +97,7 @@ func transcribe(list []core.Inbound) (lines []string, left int) {
 		if err != nil { // texts always marshal
 			continue
 		}
-		if size += len(raw); size > maxSaidAll {
+		if size += len(raw); size > maxSaidAll && len(lines) > 0 {
 			left = i + 1
 			break
 		}

@@ -230,7 +230,7 @@ func TestManifestWithinLimits(t *testing.T) {
 		t.Errorf("commands %+v", m.Features.Commands)
 	}
 	for _, s := range m.Features.Shortcuts {
-		if s.Type != "message" || len(s.Name) > 24 || s.Callback == "" || len(s.Description) > 150 {
+		if s.Type != "message" || len(s.Name) > 24 || s.Callback != slacktest.ShortcutID || len(s.Description) > 150 {
 			t.Errorf("shortcut %+v: a message's, its name at most 24 characters", s)
 		}
 	}

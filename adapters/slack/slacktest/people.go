@@ -278,7 +278,7 @@ func (s *Server) Shortcut(channel string, by Person, ts string) {
 	defer s.mu.Unlock()
 	s.ready()
 	p := s.interaction("message_action", channel, by, s.channels[channel].find(ts))
-	p.Callback, p.ActionTS = "ask", s.stamp()
+	p.Callback, p.ActionTS = ShortcutID, s.stamp()
 	s.enqueue("interactive", p, false)
 }
 

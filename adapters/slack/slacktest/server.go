@@ -32,6 +32,7 @@ const (
 	BotUser       = "U0BOT00001"
 	BotID         = "B0BOT00001"
 	AppID         = "A0APP0001"
+	ShortcutID    = "ask" // of the message shortcut
 )
 
 // Server is one Slack with one app. Its methods may be called from any goroutine.
