@@ -101,8 +101,10 @@ func (c *child) start() error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_CORE, &syscall.Rlimit{}); err != nil {
 		return fmt.Errorf("forbid core files: %w", err)
 	}
-	if err := syscall.SetNonblock(syscall.Stdout, false); err != nil { // programs expect an output that waits
-		return err
+	for _, fd := range []int{syscall.Stdout, syscall.Stderr} {
+		if err := syscall.SetNonblock(fd, false); err != nil { // programs expect an output that waits
+			return err
+		}
 	}
 	path, err := exec.LookPath(c.argv[0])
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -85,6 +86,7 @@ type helper struct {
 	cmd    *exec.Cmd
 	line   *lifeline
 	out    *os.File // reading end of the command's output
+	errs   *os.File // of its standard error, if that is kept apart
 	copied chan struct{}
 	rec    *recorder
 	done   chan struct{}
@@ -105,7 +107,12 @@ func (r *Runner) start(c Command) (*helper, error) {
 	lineR, lineW, err1 := pipe()
 	repR, repW, err2 := pipe()
 	outR, outW, err3 := pipe()
-	if err := errors.Join(err1, err2, err3); err != nil {
+	var errR, errW *os.File
+	var err4 error
+	if c.Errors != nil {
+		errR, errW, err4 = pipe()
+	}
+	if err := errors.Join(err1, err2, err3, err4); err != nil {
 		closeAll(ends)
 		return nil, err
 	}
@@ -121,6 +128,9 @@ func (r *Runner) start(c Command) (*helper, error) {
 	cmd.Dir = c.Dir
 	cmd.Env = append([]string{}, c.Env...) // never nil, which would mean the bot's own
 	cmd.Stdout, cmd.Stderr = outW, outW
+	if errW != nil {
+		cmd.Stderr = errW
+	}
 	cmd.ExtraFiles = []*os.File{lineR, repW}
 	if r.alive != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, r.alive)
@@ -135,13 +145,21 @@ func (r *Runner) start(c Command) (*helper, error) {
 		closeAll(ends)
 		return nil, err
 	}
-	closeAll([]*os.File{lineR, repW, outW})
+	closeAll([]*os.File{lineR, repW, outW, errW}) // closing nil does nothing
 
-	h := &helper{cmd: cmd, line: line, out: outR, copied: make(chan struct{}), rec: newRecorder(c.Output, c.Limit), done: make(chan struct{})}
+	h := &helper{cmd: cmd, line: line, out: outR, errs: errR, copied: make(chan struct{}), rec: newRecorder(c.Output, c.Limit), done: make(chan struct{})}
+	// They end with the last process that holds the pipe, or at the deadline that settle sets. The plain types keep the buffer small.
+	drain := func(to *recorder, from *os.File) {
+		_, _ = io.CopyBuffer(struct{ io.Writer }{to}, struct{ io.Reader }{from}, make([]byte, copyBuffer))
+	}
 	go func() {
 		defer close(h.copied)
-		// It ends with the last process that holds the pipe, or at the deadline that settle sets. The plain types keep the buffer small.
-		_, _ = io.CopyBuffer(struct{ io.Writer }{h.rec}, struct{ io.Reader }{outR}, make([]byte, copyBuffer))
+		if errW != nil {
+			var apart sync.WaitGroup
+			defer apart.Wait()
+			apart.Go(func() { drain(newRecorder(c.Errors, 0), errR) })
+		}
+		drain(h.rec, outR)
 	}()
 	go func() {
 		defer close(h.done)
@@ -176,8 +194,14 @@ func (r *Runner) settle(h *helper) error {
 		err = errors.New("its helper was killed, and the command with it")
 	}
 	_ = h.out.SetReadDeadline(time.Now().Add(drainLimit))
+	if h.errs != nil {
+		_ = h.errs.SetReadDeadline(time.Now().Add(drainLimit))
+	}
 	<-h.copied
 	_ = h.out.Close()
+	if h.errs != nil {
+		_ = h.errs.Close()
+	}
 	switch {
 	case err != nil:
 		return err

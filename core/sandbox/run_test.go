@@ -1,6 +1,7 @@
 package sandbox_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
@@ -194,6 +195,16 @@ func TestOutcome(t *testing.T) {
 		if err != nil || got.Exit != want.Exit || got.Signal != want.Signal || printed(got) != string(want.Head) || got.Leftover || got.TimedOut {
 			t.Errorf("%s: %+v, %v", text, got, err)
 		}
+	}
+}
+
+func TestErrorsMayBeKeptApart(t *testing.T) {
+	var errs bytes.Buffer
+	c := command("echo out; echo wrong >&2")
+	c.Errors = &errs
+	out, err := runner(t, time.Minute).Run(t.Context(), c)
+	if err != nil || string(out.Head)+string(out.Tail) != "out\n" || errs.String() != "wrong\n" {
+		t.Errorf("%v: output %q, errors %q", err, out.Head, errs.String())
 	}
 }
 

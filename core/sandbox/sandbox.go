@@ -26,6 +26,7 @@ type Command struct {
 	Env     []string      // the whole environment; nothing is inherited
 	Timeout time.Duration // TERM to all its processes at the end, KILL when the grace has passed; must be positive
 	Output  io.Writer     // takes the first OutputCap bytes of the output, in any number of writes; nil: nobody does
+	Errors  io.Writer     // takes what it writes to its standard error, as Output does; nil: that is part of the output
 	Limit   int           // bytes of output to keep in memory: half from the beginning, half from the end
 }
 
