@@ -41,13 +41,14 @@ func (p *Policy) addBuiltIns() []error {
 	return errs
 }
 
-// addProtected denies reading and writing to every tool.
-func (p *Policy) addProtected(pattern string) {
+// addProtected denies reading and writing to every tool, and returns the rules that do.
+func (p *Policy) addProtected(pattern string) []*rule {
+	var added []*rule
 	for _, tool := range []string{"Read", "Write"} {
-		p.rules[tool] = append(p.rules[tool], &rule{
-			Rule: Rule{Tool: tool, Pattern: pattern, path: files.ParsePattern(pattern)}, layer: builtIn, list: denyList,
-		})
+		r := &rule{Rule: Rule{Tool: tool, Pattern: pattern, path: files.ParsePattern(pattern)}, layer: builtIn, list: denyList}
+		p.rules[tool], added = append(p.rules[tool], r), append(added, r)
 	}
+	return added
 }
 
 // removal denies the recursive removal of the root, the home, the workspace, or a directory above one of them. The

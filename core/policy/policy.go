@@ -77,6 +77,9 @@ type Options struct {
 	// Protected are absolute paths that no tool reads or writes, whatever the rules say. A directory protects what is
 	// below it.
 	Protected []string
+	// Around is the absolute path of a directory above the workspace whose bot's own folder is protected as well, but for the
+	// workspace itself, which lies in it; "" for none.
+	Around string
 }
 
 // Policy is a set of compiled rules. It is safe for concurrent use.
@@ -124,6 +127,13 @@ func Compile(layers []Layer, o Options) (*Policy, []error) {
 	}
 	for _, path := range o.Protected {
 		p.addProtected(strings.TrimSuffix(path, "/") + "/**")
+	}
+	if o.Around != "" {
+		for _, pattern := range protected {
+			for _, r := range p.addProtected(strings.TrimSuffix(o.Around, "/") + "/" + pattern) {
+				r.outside, r.not = files.ParsePattern("./**"), true
+			}
+		}
 	}
 	for _, l := range layers {
 		errs = append(errs, p.addLayer(l)...)

@@ -248,6 +248,37 @@ func TestProtectedPathsAreClosedToEveryTool(t *testing.T) {
 	}
 }
 
+// A workspace that lies in the bot's own folder of another one is open; all else in that folder stays closed, whatever the rules say.
+func TestAroundAWorktree(t *testing.T) {
+	_, root := place(t)
+	own := root + "/.paragents/worktrees/bcdfgh"
+	for _, dir := range []string{own, root + "/.paragents/worktrees/other", root + "/.paragents/run"} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := policy.NewOSWorld(own, "")
+	p, errs := policy.Compile([]policy.Layer{{Name: "managed", Allow: []string{"Bash", "Read", "Write"}}}, policy.Options{BuiltIns: true, Around: root})
+	if len(errs) > 0 {
+		t.Fatal(errs)
+	}
+	for _, tt := range []struct {
+		call policy.Call
+		want policy.Decision
+	}{
+		{policy.Call{Tool: "Write", Input: "a.txt"}, policy.Allow}, {policy.Call{Tool: "Read", Input: own + "/src/m.go"}, policy.Allow},
+		{bash("echo x > a.txt"), policy.Allow}, {bash("cat " + own + "/a.txt"), policy.Allow}, {bash("cat " + root + "/s2/x"), policy.Allow},
+		{policy.Call{Tool: "Write", Input: ".paragents/run/x"}, policy.Deny}, {policy.Call{Tool: "Read", Input: "../other/a.txt"}, policy.Deny},
+		{policy.Call{Tool: "Write", Input: root + "/.paragents/workspace-id"}, policy.Deny}, {bash("cat ../../run/x"), policy.Deny},
+		{bash("rm -r ../other"), policy.Deny}, {bash("cp -r " + root + "/.paragents x"), policy.Deny},
+	} {
+		tt.call.Dir = own
+		if v := p.Judge(tt.call, w); v.Decision != tt.want {
+			t.Errorf("%s %q: got %s: %s", tt.call.Tool, tt.call.Input, v.Decision, v.Reason)
+		}
+	}
+}
+
 func TestReadDefault(t *testing.T) {
 	w, _ := place(t)
 	for input, want := range map[string]policy.Decision{
