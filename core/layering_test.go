@@ -26,6 +26,7 @@ var layers = []struct {
 	{"core/preflight", []string{"core", "core/policy", "core/preflight"}, "what a text will write is inferred without running anything"},
 	{"core/claims", []string{"core", "core/preflight"}, "who writes what is decided on documents, whoever keeps them"},
 	{"core/sandbox", []string{"core/sandbox"}, "starting commands knows nothing of sessions"},
+	{"core/worktree", []string{"core", "core/sandbox"}, "directories and git decide nothing: whose they are and who may is for callers to know"},
 	{"core/tool", []string{"core", "core/tool", "core/sandbox"}, "a tool never asks by itself: it cannot reach people, rules or the store"},
 	{"core/llm", []string{"core", "core/llm"}, "a model client knows conversations, not what they are for"},
 	{"core/state", []string{"core", "store"}, "documents are nouns written into a store"},
