@@ -21,13 +21,15 @@ type Book struct {
 
 // Holder is one prompt in the book.
 type Holder struct {
-	Session   core.SessionID    `json:"session"`
-	Ref       core.Ref          `json:"session_ref"`
-	PromptRef core.Ref          `json:"prompt_ref"`
-	Title     string            `json:"title"`
-	Author    core.Person       `json:"author"`
-	Since     time.Time         `json:"since"` // of the first claim
-	Claims    []preflight.Claim `json:"claims,omitempty"`
+	Session   core.SessionID `json:"session"`
+	Ref       core.Ref       `json:"session_ref"`
+	PromptRef core.Ref       `json:"prompt_ref"`
+	Title     string         `json:"title"`
+	Author    core.Person    `json:"author"`
+	Since     time.Time      `json:"since"` // of the first claim
+	// Apart names the directory that the claims on files are about; "" is the workspace's own. Claims on files of different directories never meet.
+	Apart  string            `json:"apart,omitempty"`
+	Claims []preflight.Claim `json:"claims,omitempty"`
 	// Over are the claims that a person let it make although another prompt's overlap.
 	Over map[core.PromptID][]preflight.Claim `json:"over,omitempty"`
 	// Until is the end of claims that belong to no prompt, but to a person who writes by a command: zero for a prompt's.
@@ -60,23 +62,35 @@ func (b Book) Missing(id core.PromptID, want []preflight.Claim) []preflight.Clai
 	return slices.DeleteFunc(slices.Clone(want), func(c preflight.Claim) bool { return slices.Contains(have, c) })
 }
 
-// Conflicts are the overlaps of what a prompt wants, and does not hold yet, with what others hold, without those that a person allowed. fold
+// Conflicts are the overlaps of what a prompt wants in a directory, and does not hold yet, with what others hold, without those that a person allowed. fold
 // says that the file system takes names that differ only in case for the same.
-func (b Book) Conflicts(id core.PromptID, want []preflight.Claim, fold bool) []preflight.Conflict {
+func (b Book) Conflicts(id core.PromptID, apart string, want []preflight.Claim, fold bool) []preflight.Conflict {
 	want = b.Missing(id, want)
 	if len(want) == 0 {
 		return nil
 	}
-	others := make(map[core.PromptID][]preflight.Claim, len(b.Holders))
-	for other, h := range b.Holders {
-		if other != id {
-			others[other] = h.Claims
-		}
-	}
+	others := b.others(id, apart)
 	over := b.Holders[id].Over
 	return slices.DeleteFunc(preflight.NewIndex(want, fold).Conflicts(others), func(c preflight.Conflict) bool {
 		return slices.Contains(over[c.Owner], c.Mine)
 	})
+}
+
+// others are the claims of all other prompts that can meet those of a prompt in a directory: from another directory, those on what the repository shares.
+func (b Book) others(id core.PromptID, apart string) map[core.PromptID][]preflight.Claim {
+	out := make(map[core.PromptID][]preflight.Claim, len(b.Holders))
+	for other, h := range b.Holders {
+		switch {
+		case other == id:
+		case h.Apart == apart:
+			out[other] = h.Claims
+		default:
+			if shared := slices.DeleteFunc(slices.Clone(h.Claims), func(c preflight.Claim) bool { return !c.Shared() }); len(shared) > 0 {
+				out[other] = shared
+			}
+		}
+	}
+	return out
 }
 
 // Claim adds to what a prompt holds; it waits for nothing any more. who says who it is, for a prompt that is new in the book.
@@ -121,7 +135,7 @@ func (b *Book) holder(id core.PromptID, who Holder) Holder {
 	if !ok {
 		h.Since, h.Until = who.Since, who.Until
 	}
-	h.Session, h.Ref, h.PromptRef, h.Title, h.Author = who.Session, who.Ref, who.PromptRef, who.Title, who.Author
+	h.Apart, h.Session, h.Ref, h.PromptRef, h.Title, h.Author = who.Apart, who.Session, who.Ref, who.PromptRef, who.Title, who.Author
 	return h
 }
 
@@ -190,13 +204,7 @@ func unique(list []preflight.Conflict, pick func(preflight.Conflict) (preflight.
 func (b Book) Broken(fold bool) []preflight.Conflict {
 	var out []preflight.Conflict
 	for id, h := range b.Holders {
-		others := map[core.PromptID][]preflight.Claim{}
-		for other, o := range b.Holders {
-			if other != id {
-				others[other] = o.Claims
-			}
-		}
-		for _, c := range preflight.NewIndex(h.Claims, fold).Conflicts(others) {
+		for _, c := range preflight.NewIndex(h.Claims, fold).Conflicts(b.others(id, h.Apart)) {
 			if !slices.Contains(h.Over[c.Owner], c.Mine) && !slices.Contains(b.Holders[c.Owner].Over[id], c.Theirs) {
 				out = append(out, c)
 			}

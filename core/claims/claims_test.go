@@ -41,19 +41,41 @@ func TestConflicts(t *testing.T) {
 		{"git", "c", []claim{"git:index"}, false, nil},
 	} {
 		b := book()
-		if got := claims.Owners(b.Conflicts(tt.who, tt.want, tt.fold)); !slices.Equal(got, tt.with) {
+		if got := claims.Owners(b.Conflicts(tt.who, "", tt.want, tt.fold)); !slices.Equal(got, tt.with) {
 			t.Errorf("%s: conflicts with %v, want %v", tt.name, got, tt.with)
 		}
 	}
 }
 
+// Claims on files of different directories never meet; those on what a repository's worktrees share do.
+func TestApart(t *testing.T) {
+	var b claims.Book
+	b.Claim("a", claims.Holder{Apart: "x"}, []claim{"src", "git:index", "git:push:origin/main", "git:stash"})
+	for _, tt := range []struct {
+		apart string
+		want  claim
+		meets bool
+	}{
+		{"x", "src/main.go", true}, {"", "src/main.go", false}, {"y", ".", false}, {"", "git:index", false}, {"x", "git:index", true},
+		{"", "git:push:origin/main", true}, {"y", "git:push:origin", true}, {"", "git:push:origin/other", false}, {"y", "git:stash", true},
+	} {
+		if got := b.Conflicts("c", tt.apart, []claim{tt.want}, false); (len(got) > 0) != tt.meets {
+			t.Errorf("%s in %q: %v", tt.want, tt.apart, got)
+		}
+	}
+	b.Claim("c", claims.Holder{}, []claim{"src", "."})
+	if broken := b.Broken(false); len(broken) != 0 {
+		t.Errorf("broken: %v", broken)
+	}
+}
+
 func TestAllowCoversExactlyWhatWasShown(t *testing.T) {
 	b := book()
-	b.Allow("c", claims.Holder{Ref: "sc"}, b.Conflicts("c", []claim{"src/main.go"}, false))
-	if got := b.Conflicts("c", []claim{"src/main.go"}, false); len(got) != 0 {
+	b.Allow("c", claims.Holder{Ref: "sc"}, b.Conflicts("c", "", []claim{"src/main.go"}, false))
+	if got := b.Conflicts("c", "", []claim{"src/main.go"}, false); len(got) != 0 {
 		t.Errorf("still %v", got)
 	}
-	if got := b.Conflicts("c", []claim{"src/other.go"}, false); len(got) != 1 {
+	if got := b.Conflicts("c", "", []claim{"src/other.go"}, false); len(got) != 1 {
 		t.Errorf("another path: %v", got)
 	}
 	b.Claim("c", claims.Holder{Ref: "sc"}, []claim{"src/main.go"})
@@ -80,7 +102,7 @@ func TestTooManyClaimsAreTheWholeWorkspace(t *testing.T) {
 	if !slices.Equal(want, []claim{".", "git:index"}) {
 		t.Fatalf("it claims %v", want)
 	}
-	if got := claims.Owners(b.Conflicts("c", want, false)); !slices.Equal(got, []id{"a", "b"}) {
+	if got := claims.Owners(b.Conflicts("c", "", want, false)); !slices.Equal(got, []id{"a", "b"}) {
 		t.Errorf("conflicts with %v", got)
 	}
 	b.Drop("a", "b")
@@ -96,11 +118,11 @@ func TestTooManyClaimsAreTheWholeWorkspace(t *testing.T) {
 
 func TestCycle(t *testing.T) {
 	b := book()
-	b.Wait("a", claims.Holder{Ref: "sa"}, b.Conflicts("a", []claim{"docs"}, false))
+	b.Wait("a", claims.Holder{Ref: "sa"}, b.Conflicts("a", "", []claim{"docs"}, false))
 	if got := b.Cycle("a"); got != nil {
 		t.Errorf("one waits: %v", got)
 	}
-	b.Wait("b", claims.Holder{Ref: "sb"}, b.Conflicts("b", []claim{"src/x"}, false))
+	b.Wait("b", claims.Holder{Ref: "sb"}, b.Conflicts("b", "", []claim{"src/x"}, false))
 	if got := b.Cycle("b"); !slices.Equal(got, []id{"a", "b"}) {
 		t.Errorf("both wait: %v", got)
 	}
@@ -117,7 +139,7 @@ func BenchmarkConflicts(b *testing.B) {
 		all.Claim(id(fmt.Sprint(i)), claims.Holder{}, []claim{claim(fmt.Sprintf("dir%d/file%d.go", i%50, i))})
 	}
 	for b.Loop() {
-		if len(all.Conflicts("x", []claim{"other/*.go", "dir1/new.go"}, false)) != 0 {
+		if len(all.Conflicts("x", "", []claim{"other/*.go", "dir1/new.go"}, false)) != 0 {
 			b.Fatal("a conflict")
 		}
 	}

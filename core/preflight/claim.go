@@ -18,11 +18,15 @@ import (
 //	src/*.go               a glob: * ? [a-z] {a,b} within an element, ** for any number of elements
 //	.                      the whole workspace
 //	git:index              the index of the repository, and with it its current branch
+//	git:stash              the stash, which all worktrees of a repository share
 //	git:push:origin/main   a branch of a remote; git:push:origin is all of its branches, git:push:* any branch of any remote
 type Claim string
 
 // GitIndex is the claim on the repository's index.
 const GitIndex Claim = "git:index"
+
+// GitStash is the claim on the repository's stash.
+const GitStash Claim = "git:stash"
 
 // gitPush begins the claims on branches of remotes.
 const gitPush = "git:push:"
@@ -39,7 +43,12 @@ func Push(remote, branch string) Claim {
 }
 
 // git reports whether the claim is on git's own things; they and paths never overlap.
-func (c Claim) git() bool { return c == GitIndex || strings.HasPrefix(string(c), gitPush) }
+func (c Claim) git() bool {
+	return c == GitIndex || c == GitStash || strings.HasPrefix(string(c), gitPush)
+}
+
+// Shared reports whether the claim is on something that all worktrees of a repository have in common.
+func (c Claim) Shared() bool { return c.git() && c != GitIndex }
 
 // ErrOutside is the error of Clean for a path that leaves the workspace.
 var ErrOutside = errors.New("outside the workspace")

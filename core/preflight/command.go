@@ -197,6 +197,9 @@ func (f *finder) git(args []string, confidence float64) {
 	case sub == "stash" && len(rest) > 0 && (rest[0] == "list" || rest[0] == "show"):
 	case gitTree[sub]:
 		f.does(sub, confidence)
+		if sub == "stash" {
+			f.claim(GitStash, confidence)
+		}
 		f.tree(confidence)
 	case sub == "push":
 		f.does("push", confidence)

@@ -166,7 +166,7 @@ func TestInfer(t *testing.T) {
 		{text: "never run `rm -rf build`", confidence: none},
 		{text: "$ if then", actions: "run_command", confidence: weak},
 		{text: "- echo it is to me > /dev/null", runs: commands{"echo it is to me > /dev/null": ""}, actions: "run_command", confidence: sure},
-		{text: "$ sudo bash -c 'git stash'", runs: commands{"sudo bash -c 'git stash'": "."}, writes: ".", claims: ". git:index", actions: "run_command stash", confidence: sure},
+		{text: "$ sudo bash -c 'git stash'", runs: commands{"sudo bash -c 'git stash'": "."}, writes: ".", claims: ". git:index git:stash", actions: "run_command stash", confidence: sure},
 		{text: "run LC_ALL=C cp a.txt b.txt `as said`", runs: commands{"LC_ALL=C cp a.txt b.txt": "b.txt"}, writes: "b.txt", actions: "copy run_command", confidence: sure},
 		{text: "explain what a git thing is", confidence: none},
 		// Prose that only looks like one
