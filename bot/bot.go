@@ -17,6 +17,7 @@ import (
 	"paragents/core/delivery"
 	"paragents/core/scheduler"
 	"paragents/core/state"
+	"paragents/core/worktree"
 	"paragents/store"
 )
 
@@ -48,7 +49,9 @@ type Config struct {
 	Redact func(text string) string
 	// Settings is the configuration as it holds, without secrets. Nil: there is none to show.
 	Settings func() string
-	Logger   *slog.Logger
+	// Git looks after the worktrees of isolated sessions. Nil: there are none.
+	Git    *worktree.Git
+	Logger *slog.Logger
 }
 
 func (c Config) adapter(platform string) (core.Adapter, bool) {

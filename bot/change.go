@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"slices"
@@ -23,6 +24,9 @@ func (d *Desk) diff(ctx context.Context, v *visit, c Command) error {
 	if err != nil {
 		return err
 	}
+	if w.Session.Worktree != nil {
+		return d.showWork(ctx, v, w.Session)
+	}
 	changes, others, err := d.changes(ctx, w.Session.ID, "")
 	if err != nil {
 		return err
@@ -31,7 +35,7 @@ func (d *Desk) diff(ctx context.Context, v *visit, c Command) error {
 		v.say(saysNoChanges, named(w.Session))
 		return nil
 	}
-	root, err := d.root(w.Session.Workspace)
+	root, err := d.root(w.Session)
 	if err != nil {
 		return err
 	}
@@ -84,14 +88,14 @@ func (d *Desk) undo(ctx context.Context, v *visit, c Command) error {
 		v.say(saysNoChanges, code(string(p.Ref)))
 		return nil
 	}
-	root, err := d.root(sess.Workspace)
+	root, err := d.root(sess)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
 	var b strings.Builder
 	fmt.Fprintf(&b, saysUndone, code(string(p.Ref)))
-	err = d.s.Borrow(ctx, "undo", p.ID, changes.Paths(), v.Person, func() string {
+	err = d.s.Borrow(ctx, scheduler.Loan{What: "undo", Prompt: p.ID, Paths: changes.Paths(), Who: v.Person}, func() string {
 		done, left := 0, 0
 		for _, u := range changes.Undo(root) {
 			switch {
@@ -144,12 +148,25 @@ func (d *Desk) changes(ctx context.Context, id core.SessionID, only core.PromptI
 	return changes, slices.Sorted(maps.Keys(others)), nil
 }
 
-// root opens a workspace's directory; the caller closes it.
-func (d *Desk) root(workspace string) (*os.Root, error) {
-	for _, w := range d.cfg.Workspaces {
+// root opens the directory that a session works in; the caller closes it.
+func (d *Desk) root(sess core.Session) (*os.Root, error) {
+	dir, err := d.cfg.dir(sess.Workspace)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(sess.Dir(dir))
+	if errors.Is(err, fs.ErrNotExist) && sess.Worktree != nil {
+		return nil, fmt.Errorf("%w: "+saysNoTree, core.ErrRefused, named(sess))
+	}
+	return root, err
+}
+
+// dir is a workspace's directory.
+func (c Config) dir(workspace string) (string, error) {
+	for _, w := range c.Workspaces {
 		if w.Name == workspace {
-			return os.OpenRoot(w.Dir)
+			return w.Dir, nil
 		}
 	}
-	return nil, fmt.Errorf("%w: "+saysElsewhere, core.ErrNotFound, workspace)
+	return "", fmt.Errorf("%w: "+saysElsewhere, core.ErrNotFound, workspace)
 }

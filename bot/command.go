@@ -41,6 +41,12 @@ func entries() map[string]entry {
 		"cancel":      {access.Operator, (*Desk).order},
 		"wait":        {access.Operator, (*Desk).settle},
 		"override":    {access.Operator, (*Desk).settle},
+		"withdraw":    {access.Operator, (*Desk).withdraw},
+		"isolate":     {access.Operator, (*Desk).isolate},
+		"merge":       {access.Operator, (*Desk).decideWork},
+		"keep":        {access.Operator, (*Desk).decideWork},
+		"discard":     {access.Operator, (*Desk).decideWork},
+		"resolve":     {access.Operator, (*Desk).decideWork},
 		"diff":        {access.Viewer, (*Desk).diff},
 		"undo":        {access.Operator, (*Desk).undo},
 		"retry":       {access.Operator, (*Desk).retry},
@@ -90,7 +96,11 @@ func (d *Desk) command(ctx context.Context, v *visit, c Command) error {
 
 // newSession begins a session: new makes it the active one, submit leaves that as it is.
 func (d *Desk) newSession(ctx context.Context, v *visit, c Command) error {
-	name, text := inWorkspace(c.Rest)
+	isolated, rest := apart(c.Rest)
+	name, text := inWorkspace(rest)
+	if !isolated { // in either order
+		isolated, text = apart(text)
+	}
 	if name == "" {
 		name = d.workspace(v)
 	}
@@ -100,7 +110,7 @@ func (d *Desk) newSession(ctx context.Context, v *visit, c Command) error {
 	if text == "" && len(v.Files) == 0 {
 		return fmt.Errorf("%w: %s", core.ErrRefused, fmt.Sprintf(saysNeedsText, v.caps.Slash, usage(c.Name)))
 	}
-	return d.submit(ctx, v, scheduler.Submission{Text: text, New: &scheduler.NewSession{Workspace: name, Bind: c.Name == "new"}})
+	return d.submit(ctx, v, scheduler.Submission{Text: text, New: &scheduler.NewSession{Workspace: name, Isolated: isolated, Bind: c.Name == "new"}})
 }
 
 // submit hands a prompt in for the visitor, under the event's id.
@@ -195,14 +205,20 @@ func (d *Desk) close(ctx context.Context, v *visit, c Command) error {
 		return err
 	}
 	if x.session == v.bound {
-		var b state.Batch
-		b.Put(state.BindKey(v.Place), scheduler.Binding{}, 0)
-		if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
+		if err := d.unbind(ctx, v); err != nil {
 			return err
 		}
 	}
 	v.say(saysClosed, named(s))
 	return nil
+}
+
+// unbind leaves the visitor's place without an active session.
+func (d *Desk) unbind(ctx context.Context, v *visit) error {
+	var b state.Batch
+	b.Put(state.BindKey(v.Place), scheduler.Binding{}, 0)
+	_, err := b.Commit(ctx, d.cfg.Store)
+	return err
 }
 
 // approve says yes by command: only with a ref, or where exactly one thing waits.

@@ -3,20 +3,23 @@ package bot
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"paragents/core"
 	"paragents/core/access"
 	"paragents/core/delivery"
+	"paragents/core/state"
 )
 
 // conflict is the card of a prompt that would write what others hold, what was decided about it, or what an owner is told.
-func (s *Screen) conflict(l core.Letter, caps core.Capabilities, now time.Time) delivery.Rendered {
+func (s *Screen) conflict(ctx context.Context, l core.Letter, caps core.Capabilities, now time.Time) (delivery.Rendered, error) {
 	c := l.Event.Conflict
 	if c == nil {
-		return delivery.Rendered{}
+		return delivery.Rendered{}, nil
 	}
+	var offered func(*state.Batch)
 	var b strings.Builder
 	var bs buttons
 	var rows [][]core.Button
@@ -53,7 +56,21 @@ func (s *Screen) conflict(l core.Letter, caps core.Capabilities, now time.Time) 
 			b.WriteString(saysChoose)
 			row = append([]core.Button{order(labelWait, "primary", "wait")}, row...)
 		}
-		rows = [][]core.Button{row, {order(labelCancel, "danger", "cancel")}}
+		rows = [][]core.Button{row}
+		if asks(c.Owners) {
+			rows = append(rows, []core.Button{order(labelWithdraw, "", "withdraw")})
+		}
+		if st == core.ConflictOpen {
+			var err error
+			if offered, err = s.offersApart(ctx, l); err != nil {
+				return delivery.Rendered{}, err
+			}
+			if offered != nil {
+				fmt.Fprintf(&b, saysApart, caps.Slash, ref)
+				rows = append(rows, []core.Button{order(labelApart, "", "isolate")})
+			}
+		}
+		rows = append(rows, []core.Button{order(labelCancel, "danger", "cancel")})
 		if !caps.Buttons {
 			fmt.Fprintf(&b, "\n"+saysConflictTyped, caps.Slash, ref, caps.Slash, ref, caps.Slash, ref)
 		}
@@ -79,10 +96,20 @@ func (s *Screen) conflict(l core.Letter, caps core.Capabilities, now time.Time) 
 		ms[n-1].Card, ms[n-1].Replace = card, st != core.ConflictOpen
 	}
 	out := delivery.Rendered{Messages: loud(ms, l.Loud)}
-	if len(bs.presses) > 0 && caps.Buttons {
-		out.Put = bs.put
+	out.Put = func(b *state.Batch) {
+		if caps.Buttons {
+			bs.put(b)
+		}
+		if offered != nil {
+			offered(b)
+		}
 	}
-	return out
+	return out, nil
+}
+
+// asks reports whether one of the owners waits for an approval.
+func asks(owners []core.Rival) bool {
+	return slices.ContainsFunc(owners, func(o core.Rival) bool { return o.State == core.Waiting && o.Asks })
 }
 
 // owner says who holds something, what it does and since when.

@@ -19,8 +19,8 @@ var grammar = []struct {
 	everyday          bool
 	aliases           []string
 }{
-	{"new", "new [in:<workspace>] <text>", "begin a session here", true, nil},
-	{"submit", "submit [in:<workspace>] <text>", "begin a session in the background", false, []string{"bg"}},
+	{"new", "new [in:<workspace>] [--isolated] <text>", "begin a session here", true, nil},
+	{"submit", "submit [in:<workspace>] [--isolated] <text>", "begin a session in the background", false, []string{"bg"}},
 	{"prompt", "prompt <text>", "write to the active session", false, []string{"ask"}},
 	{"steer", "steer <text>", "tell the running prompt something", false, nil},
 	{"list", "list [all]", "show sessions", true, []string{"sessions", "ls"}},
@@ -36,6 +36,12 @@ var grammar = []struct {
 	{"cancel", "cancel [ref]", "end a prompt", false, nil},
 	{"wait", "wait [ref]", "let a prompt in conflict wait until the others are done", false, nil},
 	{"override", "override [ref]", "let a prompt write what another session is writing", false, nil},
+	{"withdraw", "withdraw [ref]", "take back the question of who holds what a prompt in conflict would write", false, nil},
+	{"isolate", "isolate [ref]", "move a prompt in conflict to a session with a git worktree of its own", false, nil},
+	{"merge", "merge [ref]", "merge what an isolated session did", false, nil},
+	{"keep", "keep [ref]", "leave an isolated session's worktree where it is", false, nil},
+	{"discard", "discard [ref]", "throw away what an isolated session did", false, nil},
+	{"resolve", "resolve [ref]", "have an isolated session resolve its merge conflict", false, nil},
 	{"diff", "diff [ref]", "show what a session changed", true, nil},
 	{"undo", "undo [ref]", "put back what a prompt changed", true, nil},
 	{"retry", "retry [ref]", "do a prompt again", false, nil},
@@ -144,4 +150,14 @@ func inWorkspace(text string) (workspace, rest string) {
 		return word[len("in:"):], tail
 	}
 	return "", text
+}
+
+// apart takes "--isolated" off the front of a text, also as telephones write it.
+func apart(text string) (isolated bool, rest string) {
+	word, tail := cutWord(text)
+	switch strings.ToLower(word) {
+	case "--isolated", "—isolated", "–isolated":
+		return true, tail
+	}
+	return false, text
 }

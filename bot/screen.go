@@ -60,7 +60,9 @@ func (s *Screen) Render(ctx context.Context, l core.Letter) (delivery.Rendered, 
 	case core.EventQuestion:
 		return s.question(l, caps), nil
 	case core.EventConflict:
-		return s.conflict(l, caps, l.Event.Time), nil
+		return s.conflict(ctx, l, caps, l.Event.Time)
+	case core.EventWork:
+		return s.work(ctx, l, caps)
 	case core.EventUncertain:
 		p := page{text: s.head(l, caps, core.Running) + fmt.Sprintf(saysUncertain, code(l.Event.Show))}
 		return delivery.Rendered{Messages: loud(s.cfg.messages(p, caps, l.Place), true)}, nil

@@ -102,6 +102,13 @@ func (d *Desk) status(ctx context.Context, v *visit, c Command) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "[S:%s][%s] %s\n\n- workspace %s, mode %s, owner %s\n", w.Session.Ref, w.Word(), escape(w.Session.Title), code(w.Session.Workspace),
 		w.Session.Mode, person(w.Session.Owner))
+	if w.Session.Worktree != nil {
+		dir, err := d.cfg.dir(w.Session.Workspace)
+		if err != nil {
+			return err
+		}
+		fmt.Fprintf(&b, saysTreeAt, code(w.Session.Dir(dir)), code(core.BranchOf(w.Session.Ref)))
+	}
 	if w.Prompt.Ref != "" {
 		fmt.Fprintf(&b, "- prompt %s is %s: %s\n", code(string(w.Prompt.Ref)), w.Prompt.State.Word(), escape(cutRunes(w.Prompt.Text, 200)))
 		if w.Prompt.Reason != "" {

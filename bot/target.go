@@ -44,7 +44,7 @@ func (d *Desk) candidates(ctx context.Context, v *visit, command string) ([]cand
 		}
 		return out, nil
 	}
-	views, err := d.s.List(ctx, state.ByPerson(v.Person), maxCandidates, command == "retry")
+	views, err := d.s.List(ctx, state.ByPerson(v.Person), maxCandidates, command == "retry" || slices.Contains(aboutWork, command))
 	if err != nil {
 		return nil, err
 	}
@@ -88,10 +88,12 @@ func fits(command string, w scheduler.View) bool {
 		return unfinished && (w.Prompt.State == core.Paused || w.Prompt.Question != "")
 	case "cancel", "stop", "steer":
 		return unfinished
-	case "wait", "override":
+	case "wait", "override", "withdraw", "isolate":
 		return unfinished && w.Prompt.State == core.Blocked
 	case "run-held", "drop-held":
 		return w.Session.Held
+	case "merge", "keep", "discard", "resolve":
+		return w.Session.Worktree != nil && w.Session.Worktree.Made && w.Session.Worktree.Discarded == ""
 	case "undo":
 		return w.Session.Last != ""
 	case "retry":

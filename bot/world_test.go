@@ -2,9 +2,11 @@ package bot_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -25,6 +27,7 @@ import (
 	"paragents/core/state"
 	"paragents/core/tool/command"
 	"paragents/core/tool/file"
+	"paragents/core/worktree"
 	"paragents/store"
 )
 
@@ -83,9 +86,10 @@ func (w *world) start() *replica {
 	st, conn := mortal{w.store, r.cut}, connection{w.chat, r.cut}
 	log := slog.New(slog.NewTextHandler(w.t.Output(), &slog.HandlerOptions{Level: slog.LevelError}))
 	children := sandbox.New(sandbox.Config{Exe: exe, Lease: w.clock.lease()})
-	ag := agent.New(agent.Config{Model: w.model, Tools: append(file.Tools(), command.Tools()...), Sandbox: children, Home: w.dir, Context: w.context,
+	git := worktree.New(direct{})
+	ag := agent.New(agent.Config{Git: git, Model: w.model, Tools: append(file.Tools(), command.Tools()...), Sandbox: children, Home: w.dir, Context: w.context,
 		Workspaces: []agent.Workspace{{Name: "default", Dir: w.dir, Capabilities: map[string]bool{"filesystem": true, "shell": true}}}, Limits: agent.Limits{Turns: w.turns}})
-	screen, desk := bot.New(bot.Config{Store: st, Adapters: []core.Adapter{conn}, Access: access.Access{Configured: w.grants, ApproveOwn: w.own}, Demo: true, Logger: log,
+	screen, desk := bot.New(bot.Config{Git: git, Store: st, Adapters: []core.Adapter{conn}, Access: access.Access{Configured: w.grants, ApproveOwn: w.own}, Demo: true, Logger: log,
 		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}, Busy: w.busy}}, At: func(core.Place) (string, string) { return "", w.replies }, Notify: w.notify})
 	r.desk = desk
 	r.scheduler = scheduler.New(scheduler.Config{Store: st, Agent: ag, Courier: screen.Courier(), Progress: screen.Progress, Lease: w.clock.lease(), Grace: 10 * time.Millisecond,
@@ -266,6 +270,15 @@ func (w *world) given(text string) error {
 			content = strings.Repeat("a line of text\n", count)
 		}
 		return os.WriteFile(filepath.Join(w.dir, path), []byte(content), 0o644)
+	case text == "a repository": // of all files so far
+		for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "-A"}, {"-c", "user.name=Ann", "-c", "user.email=ann@example.org", "commit", "-q", "--allow-empty", "-m", "begin"}} {
+			cmd := exec.Command("git", args...)
+			cmd.Dir = w.dir
+			if out, err := cmd.CombinedOutput(); err != nil {
+				return fmt.Errorf("git %s: %w\n%s", args[0], err, out)
+			}
+		}
+		return nil
 	case text == "threads": // a message in a channel begins a thread
 		w.chat.caps.Threads = true
 	case text == "whispers": // in a channel, one person alone can be told something
@@ -317,4 +330,17 @@ func (w *world) given(text string) error {
 
 func (w *world) person(name string) core.Person {
 	return core.Person(w.chat.caps.Platform + ":" + name)
+}
+
+// direct starts git without a helper, which would live from a heartbeat that the virtual clock does not let pass.
+type direct struct{}
+
+func (direct) Run(ctx context.Context, c sandbox.Command) (sandbox.Outcome, error) {
+	cmd := exec.CommandContext(ctx, c.Argv[0], c.Argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = c.Dir, c.Env, c.Output, c.Errors
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) {
+		return sandbox.Outcome{}, err
+	}
+	return sandbox.Outcome{Exit: cmd.ProcessState.ExitCode()}, nil
 }

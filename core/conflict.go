@@ -31,7 +31,8 @@ type Rival struct {
 	Paths     []string    `json:"paths"` // its claims that overlap
 	State     PromptState `json:"state"`
 	Reason    string      `json:"reason,omitempty"`
-	Since     time.Time   `json:"since"` // when it came into the state
+	Asks      bool        `json:"asks,omitempty"` // it waits for an approval
+	Since     time.Time   `json:"since"`          // when it came into the state
 }
 
 // ConflictState says what an EventConflict is about; it stands in Event.State.

@@ -25,6 +25,8 @@ type Session struct {
 	About *Inbound `json:"about,omitempty"`
 	// Last is the newest prompt that ended.
 	Last PromptID `json:"last,omitempty"`
+	// Worktree is where an isolated session works; nil: in the workspace's directory, with the others.
+	Worktree *Worktree `json:"worktree,omitempty"`
 }
 
 // PromptState is a state of a prompt.

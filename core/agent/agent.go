@@ -20,6 +20,7 @@ import (
 	"paragents/core/sandbox"
 	"paragents/core/scheduler"
 	"paragents/core/tool"
+	"paragents/core/worktree"
 )
 
 // Workspace is a directory that agents work in.
@@ -55,6 +56,8 @@ type Config struct {
 	Managed    policy.Layer // the operator's rules for everything
 	Protected  []string     // absolute paths that no tool may touch: the configuration, the state
 	Sandbox    *sandbox.Runner
+	// Git makes the worktrees of isolated sessions. Nil: there are none.
+	Git *worktree.Git
 	// Fetch opens an attachment; the agent closes it. Nil: there are none.
 	Fetch func(ctx context.Context, p core.Place, a core.Attachment) (io.ReadCloser, error)
 	// History gives what was written at a place before a message, oldest first and without what the bot wrote: the newest n at most, and whether there was more. Nil, or

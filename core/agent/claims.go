@@ -50,6 +50,7 @@ func (a *Agent) Foresee(sess core.Session, p core.Prompt) core.Guess {
 	if !ok {
 		return core.Guess{}
 	}
+	ws.Dir = sess.Dir(ws.Dir)
 	g := a.infer(ws, p.Text)
 	out := core.Guess{Actions: g.Actions, Writes: g.Writes[:min(len(g.Writes), maxGuessed)], Confidence: g.Confidence, Notes: g.Notes[:min(len(g.Notes), maxGuessed)]}
 	for _, c := range g.Claims {

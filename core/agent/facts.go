@@ -37,9 +37,14 @@ func (t *turns) facts(j judged) map[string]string {
 	return out
 }
 
-// gitHead is a digest of what HEAD of a repository leads to; "" where there is none.
+// gitHead is a digest of what HEAD of a repository, or of a worktree of one, leads to; "" where there is none.
 func gitHead(dir string) string {
 	git := filepath.Join(dir, ".git")
+	refs := git
+	if link, err := os.ReadFile(git); err == nil {
+		git = strings.TrimSpace(strings.TrimPrefix(string(link), "gitdir: "))
+		refs = filepath.Dir(filepath.Dir(git))
+	}
 	head, err := os.ReadFile(filepath.Join(git, "HEAD"))
 	if err != nil {
 		return ""
@@ -47,9 +52,9 @@ func gitHead(dir string) string {
 	sum := sha256.New()
 	sum.Write(head)
 	if ref, ok := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: "); ok && filepath.IsLocal(ref) {
-		if at, err := os.ReadFile(filepath.Join(git, filepath.FromSlash(ref))); err == nil {
+		if at, err := os.ReadFile(filepath.Join(refs, filepath.FromSlash(ref))); err == nil {
 			sum.Write(at)
-		} else if packed, err := os.ReadFile(filepath.Join(git, "packed-refs")); err == nil {
+		} else if packed, err := os.ReadFile(filepath.Join(refs, "packed-refs")); err == nil {
 			sum.Write(packed)
 		}
 	}

@@ -78,7 +78,7 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 }
 
 func (t *turns) compile(layers []policy.Layer) (*policy.Policy, []error) {
-	return policy.Compile(layers, policy.Options{BuiltIns: true, ReadDefault: true, Protected: t.a.cfg.Protected})
+	return policy.Compile(layers, policy.Options{BuiltIns: true, ReadDefault: true, Protected: t.a.cfg.Protected, Around: t.around})
 }
 
 // replay tries what a wider yes would store: the call must be allowed then. What does not hold is not offered.

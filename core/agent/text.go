@@ -6,6 +6,7 @@ const (
 	saysCut       = "(The answer was cut off at the model's own limit; ask it to go on.)"
 	saysAgain     = "the model broke off; asking it again"
 	saysCompacted = "older parts of the conversation were shortened for the model"
+	saysMakesTree = "making a git worktree for this session"
 	saysTooLong   = "the conversation is too long for the model, and nothing more can be left out (%s); begin a new session, or ask for less at a time"
 	saysDenied    = "You have said no twice. Shall it go on and try another way?"
 	saysInvalid   = "The model keeps asking for tools in a way that cannot be understood. Shall it go on?"

@@ -25,6 +25,7 @@ type turns struct {
 	a      *Agent
 	run    *scheduler.Run
 	ws     Workspace
+	around string // the workspace's own directory, when the session works in a worktree
 	env    *tool.Env
 	world  policy.World
 	layers []policy.Layer // of rules, as compiled last
@@ -56,6 +57,11 @@ func (a *Agent) open(ctx context.Context, r *scheduler.Run) (*turns, error) {
 	if t.ws.Dir == "" {
 		return t, fmt.Errorf("workspace %q is not in this replica's configuration", r.Session.Workspace)
 	}
+	if r.Session.Worktree != nil {
+		if err := t.isolate(ctx); err != nil {
+			return t, err
+		}
+	}
 	if t.system, err = t.prompt(); err != nil {
 		return t, err
 	}
@@ -86,7 +92,7 @@ func (t *turns) prompt() (string, error) {
 		return "", fmt.Errorf("read the system prompt: %w", err)
 	}
 	var b strings.Builder
-	err = tmpl.Execute(&b, map[string]string{"Workspace": t.ws.Name, "Dir": t.ws.Dir, "Date": t.run.Now().Format("Monday, 2 January 2006"),
+	err = tmpl.Execute(&b, map[string]string{"Workspace": t.ws.Name, "Dir": t.ws.Dir, "Branch": t.branch(), "Date": t.run.Now().Format("Monday, 2 January 2006"),
 		"Session": string(t.run.Session.Ref), "Title": t.run.Session.Title, "Mode": string(t.run.Session.Mode)})
 	return b.String(), err
 }

@@ -33,6 +33,7 @@ type NewSession struct {
 	Title     string // "": made from the text
 	Workspace string
 	Mode      core.Mode
+	Isolated  bool // in a git worktree of its own, whatever the workspace's configuration says
 	Bind      bool // make it the one that plain text at the place goes to
 	// Join: if another open session is bound to the place by then, the prompt goes there instead. Of several first messages of a place, in one
 	// batch or on several replicas, one opens the session.
@@ -323,6 +324,9 @@ func (a *acceptance) open(sub Submission, now time.Time) *state.Doc[core.Session
 		Owner: sub.Author, Place: sub.Place, Mode: sub.New.Mode, Created: now}
 	if v.Mode == "" {
 		v.Mode = core.ModeAsk
+	}
+	if sub.New.Isolated || a.s.cfg.Isolated(v.Workspace) {
+		v.Worktree = &core.Worktree{}
 	}
 	a.s.name(&a.batch, v.Ref, Named{Kind: NamedSession, ID: string(v.ID), Session: v.ID})
 	if sub.New.Bind {

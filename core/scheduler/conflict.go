@@ -136,7 +136,7 @@ func (s *Scheduler) Override(ctx context.Context, id core.PromptID, who core.Per
 			return err
 		}
 		c = *v.Conflict
-		l, err := s.ledger(ctx, p.session.Value.Workspace)
+		l, err := s.ledger(ctx, p.session.Value)
 		if err != nil {
 			return err
 		}
@@ -216,7 +216,7 @@ func (s *Scheduler) look(ctx context.Context, id core.PromptID) error {
 		_, err := b.Commit(ctx, s.store)
 		return err
 	}
-	l, err := s.ledger(ctx, p.session.Value.Workspace)
+	l, err := s.ledger(ctx, p.session.Value)
 	if err != nil {
 		return err
 	}

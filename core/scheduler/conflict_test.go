@@ -311,11 +311,11 @@ func TestBorrowRefusesWhatOthersHold(t *testing.T) {
 			return "done"
 		}
 		var hit *scheduler.Collision
-		if err := r.Borrow(t.Context(), "undo", a.Prompt.ID, []string{"out.txt"}, author, do); !errors.As(err, &hit) || did != 0 {
+		if err := r.Borrow(t.Context(), scheduler.Loan{What: "undo", Prompt: a.Prompt.ID, Paths: []string{"out.txt"}, Who: author}, do); !errors.As(err, &hit) || did != 0 {
 			t.Errorf("got %v, did %d", err, did)
 		}
 		settle(time.Minute)
-		must(t, r.Borrow(t.Context(), "undo", a.Prompt.ID, []string{"out.txt"}, author, do))
+		must(t, r.Borrow(t.Context(), scheduler.Loan{What: "undo", Prompt: a.Prompt.ID, Paths: []string{"out.txt"}, Who: author}, do))
 		if b := held(t, st); did != 1 || len(b.Holders) != 0 {
 			t.Errorf("did %d, holds %v", did, b.Holders)
 		}

@@ -286,13 +286,23 @@ func (s *Scheduler) Close(ctx context.Context, id core.SessionID, who core.Perso
 		if v.Closed {
 			return fmt.Errorf("%w: session %s is closed already", core.ErrRefused, v.Ref)
 		}
-		v.Closed = true
-		b.InsertNow(state.GC, string(id), keepClosed)
-		_, err := s.cancelAll(ctx, b, v, who, everyPrompt)
+		idle := len(v.Queue) == 0 && v.Last != "" // else the prompt that ends last tells of the work
+		err := s.shut(ctx, b, v, who)
 		out = *v
-		return err
+		if err != nil || !idle || v.Worktree == nil || !v.Worktree.Made || v.Worktree.Kept {
+			return err
+		}
+		return s.tellWork(ctx, b, *v, core.Event{State: string(core.WorkOpen)})
 	})
 	return out, err
+}
+
+// shut closes a session in a batch; the caller writes it.
+func (s *Scheduler) shut(ctx context.Context, b *state.Batch, v *core.Session, who core.Person) error {
+	v.Closed = true
+	b.InsertNow(state.GC, string(v.ID), keepClosed)
+	_, err := s.cancelAll(ctx, b, v, who, everyPrompt)
+	return err
 }
 
 // Rename gives a session another title.

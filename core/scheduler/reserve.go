@@ -49,13 +49,14 @@ type ledger struct {
 	key     store.Key
 	version int64
 	book    claims.Book
+	apart   string // the directory that paths are about
 	fold    bool
 	prompts map[core.PromptID]core.Prompt
 }
 
-// ledger reads a workspace's book.
-func (s *Scheduler) ledger(ctx context.Context, workspace string) (*ledger, error) {
-	l := &ledger{key: state.ClaimsKey(workspace), fold: s.cfg.Fold(workspace), prompts: map[core.PromptID]core.Prompt{}}
+// ledger reads the book of a session's workspace, for the directory that the session works in.
+func (s *Scheduler) ledger(ctx context.Context, sess core.Session) (*ledger, error) {
+	l := &ledger{key: state.ClaimsKey(sess.Workspace), apart: sess.Apart(), fold: s.cfg.Fold(sess.Workspace), prompts: map[core.PromptID]core.Prompt{}}
 	d, now, err := state.Get[claims.Book](ctx, s.store, l.key)
 	if err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func (s *Scheduler) ledger(ctx context.Context, workspace string) (*ledger, erro
 // conflicts are a prompt's overlaps with what live prompts hold. Those that have ended hold nothing, whatever the book says, and are dropped from it:
 // so a prompt's claims are free in the very commit that ends it.
 func (s *Scheduler) conflicts(ctx context.Context, l *ledger, id core.PromptID, want []preflight.Claim) ([]preflight.Conflict, error) {
-	found := l.book.Conflicts(id, want, l.fold)
+	found := l.book.Conflicts(id, l.apart, want, l.fold)
 	look := claims.Owners(found)
 	for other := range l.book.Holders { // in random order
 		if len(look) >= sweepAtOnce {
@@ -103,7 +104,7 @@ func (s *Scheduler) reserve(ctx context.Context, b *state.Batch, sess core.Sessi
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	l, err := s.ledger(ctx, sess.Workspace)
+	l, err := s.ledger(ctx, sess)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +151,7 @@ func toClaims(paths []string) []preflight.Claim {
 }
 
 func holder(now time.Time, sess core.Session, p core.Prompt) claims.Holder {
-	return claims.Holder{Session: sess.ID, Ref: sess.Ref, PromptRef: p.Ref, Title: sess.Title, Author: p.Author, Since: now}
+	return claims.Holder{Apart: sess.Apart(), Session: sess.ID, Ref: sess.Ref, PromptRef: p.Ref, Title: sess.Title, Author: p.Author, Since: now}
 }
 
 // conflict is what people are told of overlaps.
@@ -159,7 +160,7 @@ func (l *ledger) conflict(found []preflight.Conflict) core.Conflict {
 	for _, id := range claims.Owners(found) {
 		h, p := l.book.Holders[id], l.prompts[id]
 		c.Owners = append(c.Owners, core.Rival{Prompt: id, PromptRef: h.PromptRef, SessionID: h.Session, Session: h.Ref, Title: h.Title, Author: p.Author, Place: p.Place,
-			Paths: claims.Theirs(found, id), State: p.State, Reason: p.Reason, Since: p.Since})
+			Paths: claims.Theirs(found, id), State: p.State, Reason: p.Reason, Asks: len(p.Pending) > 0, Since: p.Since})
 	}
 	return c
 }
@@ -200,7 +201,7 @@ func (r *Run) foresee(ctx context.Context) Outcome {
 // holds now, by which an owner's own writes are told apart. Own claims, and what a person allowed, are no conflict.
 func (r *Run) Touched(ctx context.Context, paths []string, sum func(path string) string) error {
 	return r.insist(ctx, func() error {
-		l, err := r.s.ledger(ctx, r.Session.Workspace)
+		l, err := r.s.ledger(ctx, r.Session)
 		if err != nil {
 			return err
 		}

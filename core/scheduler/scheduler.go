@@ -62,6 +62,8 @@ type Config struct {
 	Foresee func(core.Session, core.Prompt) core.Guess
 	// Conflicts says what happens in a workspace to a prompt that would write what another one holds. Default: AskConflicts.
 	Conflicts func(workspace string) ConflictMode
+	// Isolated reports whether every session of a workspace works in a git worktree of its own. Default: no.
+	Isolated func(workspace string) bool
 	// Fold reports whether a workspace's file system takes names that differ only in case for the same. Default: no.
 	Fold func(workspace string) bool
 	// Copies says where else the approvals of a prompt are asked. It is called in every try to write them down. Default: nowhere.
@@ -107,6 +109,9 @@ func (c Config) withDefaults() Config {
 	if c.Conflicts == nil {
 		c.Conflicts = func(string) ConflictMode { return AskConflicts }
 	}
+	if c.Isolated == nil {
+		c.Isolated = func(string) bool { return false }
+	}
 	if c.Fold == nil {
 		c.Fold = func(string) bool { return false }
 	}
@@ -147,8 +152,9 @@ type Scheduler struct {
 	// missed: something was ready that could not be held then, for want of a slot or because its session was not given back yet.
 	missed atomic.Bool
 
-	mu   sync.Mutex
-	held map[core.SessionID]*holding
+	mu    sync.Mutex
+	held  map[core.SessionID]*holding
+	alone map[string]bool // what is done here at the moment of which only one may do it
 }
 
 // New makes a scheduler; Run sets it to work.
@@ -162,6 +168,7 @@ func New(cfg Config) *Scheduler {
 		hints: make(chan candidate, cfg.MaxInFlight),
 		wake:  make(chan struct{}, 1),
 		held:  make(map[core.SessionID]*holding),
+		alone: make(map[string]bool),
 	}
 }
 

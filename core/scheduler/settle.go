@@ -178,6 +178,9 @@ func (s *Scheduler) leave(b *state.Batch, v *core.Session, p *core.Prompt, to co
 	took := now.Sub(p.Accepted)
 	b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventEnd, State: string(to), Error: why, Turns: p.Turns,
 		Tokens: p.Usage.In + p.Usage.Out, Took: took, Files: out.Files}, to == core.Failed || took > loudAfter))
+	if v.Worktree != nil && v.Worktree.Discarded == "" && len(v.Queue) == 0 && (v.Closed && !v.Worktree.Kept || to == core.Done && len(out.Files) > 0) {
+		b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventWork, State: string(core.WorkOpen)}, v.Closed || took > loudAfter))
+	}
 	b.Append(state.Audit, Entry{Time: now, What: "ended", Session: v.Ref, Prompt: p.Ref, Who: p.Author, Outcome: string(to), Why: why, Trace: p.Trace})
 	// The letters want to be sent and the next prompt to be run. When this replica holds the session it does both before it gives it back.
 	if b.Fence == nil {

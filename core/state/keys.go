@@ -33,6 +33,7 @@ func WorkspaceRules(name string) store.Key     { return store.Key("rules/workspa
 func UnservedKey(id core.SessionID) store.Key  { return store.Key("unserved/" + id) }
 func WorkspaceKey(name string) store.Key       { return store.Key("workspace/" + name) }
 func QuotaKey(limit string) store.Key          { return store.Key("quota/" + limit) }
+func OfferedKey(workspace string) store.Key    { return store.Key("offered/" + workspace) }
 func ClaimsKey(workspace string) store.Key     { return store.Key("claims/" + workspace) }
 func ListedKey(p core.Place, who core.Person) store.Key {
 	return store.Key("listed/" + p.Key() + "/" + string(who))

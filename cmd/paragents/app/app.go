@@ -32,6 +32,7 @@ import (
 	"paragents/core/tool"
 	"paragents/core/tool/command"
 	"paragents/core/tool/file"
+	"paragents/core/worktree"
 	"paragents/store"
 	"paragents/store/local"
 	"paragents/store/redis"
@@ -159,7 +160,8 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 		alive = l.Alive()
 	}
 	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Alive: alive, Log: log})
-	ag := agent.New(agent.Config{Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
+	git := worktree.New(runner)
+	ag := agent.New(agent.Config{Git: git, Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
 		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected(cfg, path), Sandbox: runner, Fetch: fetcher(o.Adapters), History: historian(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt),
 			Money: cfg.Limits.Money.Prompt, Price: dearest(cfg)}, Logger: log})
@@ -168,7 +170,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	terms := func() fleet.Terms { return terms(cfg, premises.served(), o.Adapters) }
 	a := &App{premises: premises, Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner, meter: meter}
 	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
-	screen, desk := bot.New(bot.Config{Store: counted, Adapters: o.Adapters, Access: rights,
+	screen, desk := bot.New(bot.Config{Git: git, Store: counted, Adapters: o.Adapters, Access: rights,
 		Workspaces: shown, At: at(cfg), Notify: cfg.Approvals.Notify, Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
 		Explain: func(workspace string, stored []scheduler.StoredRule, call string) (string, error) {
 			return Explain(cfg, workspace, stored, call)
@@ -181,7 +183,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	sc := scheduler.Config{Store: counted, Agent: ag, Courier: o.Courier, Progress: o.Progress, Lease: cfg.Lease, Grace: cfg.ShutdownGrace,
 		MaxInFlight: cfg.Limits.MaxInFlight, MaxQueue: cfg.Limits.MaxQueue, MaxPerPerson: cfg.Limits.MaxPerPerson, MaxPerWorkspace: cfg.Limits.MaxPerWorkspace,
 		Expire: cfg.Approvals.Expire, Remind: remind(cfg), Serves: premises.serves, Reaches: o.Reaches,
-		Copies: screen.Copies, Foresee: ag.Foresee, Conflicts: conflicts(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Terms: terms, Host: host, Version: s.Version, Logger: log}
+		Copies: screen.Copies, Foresee: ag.Foresee, Conflicts: conflicts(cfg), Isolated: isolated(cfg), Fold: folds(spaces), Beat: runner.Beat, Lost: runner.KillAll, Terms: terms, Host: host, Version: s.Version, Logger: log}
 	if sc.Courier == nil {
 		sc.Courier, sc.Progress = screen.Courier(), screen.Progress
 	}

@@ -45,6 +45,15 @@ func conflicts(cfg *config.Config) func(string) scheduler.ConflictMode {
 	return func(name string) scheduler.ConflictMode { return modes[name] }
 }
 
+// isolated says in which workspaces every session works in a git worktree of its own.
+func isolated(cfg *config.Config) func(string) bool {
+	own := map[string]bool{}
+	for _, w := range cfg.Workspaces {
+		own[w.Name] = w.Isolation == "worktree"
+	}
+	return func(name string) bool { return own[name] }
+}
+
 // folds says which workspaces lie on a file system that takes names which differ only in case for the same.
 func folds(spaces []agent.Workspace) func(string) bool {
 	fold := map[string]bool{}
