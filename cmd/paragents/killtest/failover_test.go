@@ -3,7 +3,6 @@
 package killtest
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -85,32 +84,23 @@ func (w *world) failOvers(nodes []*redistest.Server) {
 // failOver kills the primary, waits for another one, and brings the old one back.
 func (w *world) failOver(chance *rand.Rand, prompts int, nodes []*redistest.Server) trouble {
 	return trouble{name: "fail-overs", make: func() {
-		old := w.primary(nodes)
+		var old *redistest.Server
+		w.meanwhile("a primary", prompts, func() bool { old = w.primary(nodes, nil); return old != nil })
 		old.Kill(w.t)
-		var follower *redistest.Server
-		w.meanwhile("a fail-over", prompts, func() bool {
-			for _, n := range nodes {
-				if n != old && role(w.t, n) == "master" && fmt.Sprint(n.Do(w.t, "dbsize")) != "0" {
-					follower = n
-				}
-			}
-			return follower != nil
-		})
+		w.meanwhile("a fail-over", prompts, func() bool { return w.primary(nodes, old) != nil })
 		w.bustle(time.Duration(chance.IntN(1000))*time.Millisecond, prompts)
 		old.Restart(w.t)
-		w.meanwhile("the old primary to follow", prompts, func() bool { return role(w.t, old) == "slave" && inStep(w.t, old) })
+		w.meanwhile("the old primary to follow", prompts, func() bool { return says(old, "role:slave", "master_link_status:up") })
 	}}
 }
 
-// primary is the node that has the state and may change it.
-func (w *world) primary(nodes []*redistest.Server) *redistest.Server {
-	w.t.Helper()
+// primary is the node other than one that has the state and may change it; nil while there is none.
+func (w *world) primary(nodes []*redistest.Server, other *redistest.Server) *redistest.Server {
 	for _, n := range nodes {
-		if role(w.t, n) == "master" && fmt.Sprint(n.Do(w.t, "dbsize")) != "0" {
+		if n != other && says(n, "role:master", "db0:keys=") {
 			return n
 		}
 	}
-	w.t.Fatal("no node is the primary")
 	return nil
 }
 
@@ -124,14 +114,13 @@ func (w *world) meanwhile(what string, prompts int, so func() bool) {
 	}
 }
 
-func role(t *testing.T, n *redistest.Server) string {
-	t.Helper()
-	_, rest, _ := strings.Cut(fmt.Sprint(n.Do(t, "info", "replication")), "role:")
-	word, _, _ := strings.Cut(rest, "\r")
-	return word
-}
-
-func inStep(t *testing.T, n *redistest.Server) bool {
-	t.Helper()
-	return strings.Contains(fmt.Sprint(n.Do(t, "info", "replication")), "master_link_status:up")
+// says reports whether a node answers, with all of the words.
+func says(n *redistest.Server, words ...string) bool {
+	info := n.Info()
+	for _, word := range words {
+		if !strings.Contains(info, word) {
+			return false
+		}
+	}
+	return true
 }

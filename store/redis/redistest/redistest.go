@@ -119,6 +119,16 @@ func (s *Server) Do(t testing.TB, args ...any) any {
 	return reply
 }
 
+// Info is what the server says of its role, its primary and its keys; "" when it does not answer, as in the moment in which a Sentinel gives it another role
+// and cuts its clients off.
+func (s *Server) Info() string {
+	reply, err := s.try("info", "replication", "keyspace")
+	if err != nil {
+		return ""
+	}
+	return fmt.Sprint(reply)
+}
+
 func (s *Server) try(args ...any) (any, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
