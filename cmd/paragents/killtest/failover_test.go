@@ -90,7 +90,9 @@ func (w *world) failOver(chance *rand.Rand, prompts int, nodes []*redistest.Serv
 		w.meanwhile("a fail-over", prompts, func() bool { return w.primary(nodes, old) != nil })
 		w.bustle(time.Duration(chance.IntN(1000))*time.Millisecond, prompts)
 		old.Restart(w.t)
-		w.meanwhile("the old primary to follow", prompts, func() bool { return says(old, "role:slave", "master_link_status:up") })
+		w.meanwhile("the old primary to follow, or to lead again", prompts, func() bool {
+			return says(old, "role:slave", "master_link_status:up") || says(old, "role:master", "state=online")
+		})
 	}}
 }
 
