@@ -97,7 +97,7 @@ func (s *Scheduler) Accept(ctx context.Context, subs []Submission, also func(*st
 
 // acceptOnce is Accept without a second try: ErrConflict when something changed meanwhile.
 func (s *Scheduler) acceptOnce(ctx context.Context, subs []Submission, also func(*state.Batch)) ([]Accepted, error) {
-	a := acceptance{s: s, sessions: map[core.SessionID]*state.Doc[core.Session]{}, seen: map[string]Seen{}, binds: map[store.Key]*bind{}}
+	a := acceptance{s: s, sessions: map[core.SessionID]*state.Doc[core.Session]{}, claimed: map[core.SessionID]bool{}, seen: map[string]Seen{}, binds: map[store.Key]*bind{}}
 	if err := a.read(ctx, subs); err != nil {
 		return nil, err
 	}
@@ -108,17 +108,8 @@ func (s *Scheduler) acceptOnce(ctx context.Context, subs []Submission, also func
 	for _, sub := range subs {
 		out = append(out, a.accept(sub))
 	}
-	hints, res, err := a.commit(ctx)
-	if err != nil {
+	if err := a.commit(ctx); err != nil {
 		return nil, fmt.Errorf("accept: %w", err)
-	}
-	s.clock.Observe(res.Time)
-	for _, c := range hints {
-		select {
-		case s.hints <- c:
-		default: // found in the index as well
-			s.poke()
-		}
 	}
 	return out, nil
 }
@@ -132,6 +123,7 @@ type acceptance struct {
 	binds    map[store.Key]*bind
 	changed  []core.SessionID
 	prompts  []core.Prompt // accepted at the head of their queues
+	claimed  map[core.SessionID]bool
 }
 
 // bind is a place's binding: as it was read, when somebody asked, and as it shall be.
@@ -160,7 +152,7 @@ func (a *acceptance) read(ctx context.Context, subs []Submission) error {
 		}
 		switch {
 		case sub.New == nil:
-			keys = append(keys, state.SessionKey(sub.Session))
+			keys = append(keys, state.SessionKey(sub.Session), state.ClaimKey(sub.Session))
 		case sub.New.Join:
 			keys = append(keys, state.BindKey(sub.Place))
 		}
@@ -193,7 +185,7 @@ func (a *acceptance) read(ctx context.Context, subs []Submission) error {
 			}
 			*a.bind(sub.Place) = bind{read: true, version: d.Version, session: d.Value.Session}
 			if d.Value.Session != "" {
-				keys = append(keys, state.SessionKey(d.Value.Session))
+				keys = append(keys, state.SessionKey(d.Value.Session), state.ClaimKey(d.Value.Session))
 			}
 		}
 	}
@@ -233,6 +225,7 @@ func (a *acceptance) get(ctx context.Context, keys []store.Key) (map[store.Key]s
 func (a *acceptance) session(id core.SessionID, docs map[store.Key]store.Doc) error {
 	d, err := state.Decode[core.Session](state.SessionKey(id), docs[state.SessionKey(id)])
 	a.sessions[id] = &d
+	a.claimed[id] = docs[state.ClaimKey(id)].Version != 0
 	return err
 }
 
@@ -254,19 +247,20 @@ func (a *acceptance) accept(sub Submission) Accepted {
 		Message: sub.Message, Attachments: sub.Attachments, Entered: sub.Entered, State: core.Queued, Accepted: now, RetryOf: sub.RetryOf, Unattended: sub.Unattended, Trace: core.NewID[core.TraceID](now)}
 	ahead := len(v.Queue)
 	v.Queue, v.Touched = append(v.Queue, p.ID), now
-	a.batch.Expect(state.PromptKey(p.ID), 0)
-	a.batch.Put(state.PromptKey(p.ID), p, 0)
 	a.s.name(&a.batch, p.Ref, Named{Kind: NamedPrompt, ID: string(p.ID), Session: v.ID})
 	a.batch.Append(state.Audit, Entry{Time: now, What: "accepted", Session: v.Ref, Prompt: p.Ref, Who: p.Author, Show: p.Text, Trace: p.Trace})
 	if sub.Event != "" {
 		a.remember(sub.Event, Seen{Session: v.ID, Prompt: p.ID})
 	}
 	if ahead == 0 && !v.Held {
-		a.batch.InsertNow(state.Ready, string(v.ID), 0)
 		a.prompts = append(a.prompts, p)
+	} else {
+		a.put(p)
 	}
 	return Accepted{Session: *v, Prompt: p, Ahead: ahead}
 }
+
+func (a *acceptance) put(p core.Prompt) { a.batch.Update(state.PromptKey(p.ID), 0, p) }
 
 func (a *acceptance) remember(event string, seen Seen) {
 	a.batch.Expect(state.EventKey(event), 0)
@@ -339,8 +333,8 @@ func (a *acceptance) open(sub Submission, now time.Time) *state.Doc[core.Session
 	return d
 }
 
-// commit writes the changed sessions and everything collected before, and says which of the sessions can be run at once.
-func (a *acceptance) commit(ctx context.Context) ([]candidate, store.Result, error) {
+// commit writes the changed sessions and everything collected before. What this replica can run at once it takes in the same commit; for the rest it rings.
+func (a *acceptance) commit(ctx context.Context) error {
 	a.batch.Durable = true
 	for _, id := range a.changed {
 		d := a.sessions[id]
@@ -355,25 +349,54 @@ func (a *acceptance) commit(ctx context.Context) ([]candidate, store.Result, err
 			a.batch.Put(key, Binding{Session: b.session}, 0)
 		}
 	}
-	// What this replica can run at once it takes by itself; for the rest it rings.
-	var here []core.Prompt
+	var runs []*Run
 	for _, p := range a.prompts {
-		if sess := a.sessions[p.Session].Value; len(here) < a.s.room() && a.s.cfg.Serves(sess.Workspace) && a.s.cfg.Reaches(sess.Place) {
-			here = append(here, p)
-		} else {
-			a.batch.Ring(state.BellReady, string(p.Session))
+		if run := a.begin(p); run != nil {
+			runs = append(runs, run)
+			a.put(run.Prompt)
+			continue
 		}
+		a.put(p)
+		a.s.ready(&a.batch, p.Session)
 	}
 	res, err := a.batch.Commit(ctx, a.s.store)
-	if err != nil {
-		return nil, res, err
+	for _, run := range runs {
+		if err != nil { // if it was applied all the same, recover finds a claim that nobody works at
+			run.h.leave()
+			continue
+		}
+		run.own(res)
+		go func() {
+			defer run.h.leave()
+			a.s.hold(run, nil, 0)
+		}()
 	}
-	out := make([]candidate, len(here))
-	for i, p := range here {
-		out[i] = candidate{fresh: true, session: state.Doc[core.Session]{Value: a.sessions[p.Session].Value, Version: res.Version},
-			prompt: state.Doc[core.Prompt]{Value: p, Version: res.Version}}
+	if err == nil {
+		a.s.clock.Observe(res.Time)
 	}
-	return out, res, nil
+	return err
+}
+
+// begin takes the session of a prompt at the head of its queue for this replica; nil when somebody else shall look for it.
+func (a *acceptance) begin(p core.Prompt) *Run {
+	s, sess := a.s, a.sessions[p.Session].Value
+	if s.missed.Load() { // others have been ready for longer
+		return nil
+	}
+	if a.claimed[sess.ID] || !s.cfg.Serves(sess.Workspace) || !s.cfg.Reaches(sess.Place) || s.frozen(sess, p) || len(s.limits(sess, p)) > 0 {
+		return nil
+	}
+	h := s.seat(sess.ID, 1)
+	if h == nil {
+		return nil
+	}
+	run, err := s.begin(&a.batch, h, sess, p)
+	if err != nil { // the lease is over
+		h.leave()
+		return nil
+	}
+	run.virgin = sess.Last == "" && run.first != nil
+	return run
 }
 
 // Binding ties a place to the session that plain text goes to.

@@ -99,12 +99,3 @@ func (s *Scheduler) drop(cause error) {
 		h.stop(cause)
 	}
 }
-
-// parkAll asks all runs to come to an end at their next boundary.
-func (s *Scheduler) parkAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, h := range s.held {
-		h.parkNow(false)
-	}
-}

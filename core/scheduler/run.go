@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"paragents/core"
@@ -15,61 +14,6 @@ import (
 	"paragents/core/state"
 	"paragents/store"
 )
-
-// holding is a session in this replica's hands.
-type holding struct {
-	ctx  context.Context
-	stop context.CancelCauseFunc
-	park chan struct{} // closed: come to an end at the next boundary
-
-	mu      sync.Mutex
-	parked  bool
-	paused  chan struct{} // closed: a person paused the prompt
-	steered bool          // messages may wait on the prompt
-	run     *Run
-}
-
-func newHolding(parent context.Context) *holding {
-	h := &holding{park: make(chan struct{}), paused: make(chan struct{})}
-	h.ctx, h.stop = context.WithCancelCause(parent)
-	return h
-}
-
-func (h *holding) set(r *Run) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.run = r
-}
-
-func (h *holding) get() *Run {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.run
-}
-
-// parkNow asks the run to end at its next boundary; with pause, without waiting for the model either.
-func (h *holding) parkNow(pause bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if !h.parked {
-		h.parked = true
-		close(h.park)
-	}
-	if pause {
-		select {
-		case <-h.paused:
-		default:
-			close(h.paused)
-		}
-	}
-}
-
-func (h *holding) setSteered(v bool) (was bool) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	was, h.steered = h.steered, v
-	return was
-}
 
 // Run is this replica's execution of a prompt: what the agent may do with the store. All its writes are fenced by the claim.
 type Run struct {

@@ -147,7 +147,6 @@ type Scheduler struct {
 	ice   freeze.Watch
 	fleet fleet.Watch
 	slots *semaphore.Weighted
-	hints chan candidate
 	wake  chan struct{} // capacity 1: look at ready now
 	// missed: something was ready that could not be held then, for want of a slot or because its session was not given back yet.
 	missed atomic.Bool
@@ -155,6 +154,7 @@ type Scheduler struct {
 	mu    sync.Mutex
 	held  map[core.SessionID]*holding
 	alone map[string]bool // what is done here at the moment of which only one may do it
+	floor *floor          // nil while this replica takes no sessions
 }
 
 // New makes a scheduler; Run sets it to work.
@@ -165,7 +165,6 @@ func New(cfg Config) *Scheduler {
 		store: cfg.Store,
 		log:   cfg.Logger,
 		slots: semaphore.NewWeighted(int64(cfg.MaxInFlight)),
-		hints: make(chan candidate, cfg.MaxInFlight),
 		wake:  make(chan struct{}, 1),
 		held:  make(map[core.SessionID]*holding),
 		alone: make(map[string]bool),
@@ -190,20 +189,17 @@ func (s *Scheduler) Run(ctx context.Context) error {
 		return err
 	}
 	s.compare(ctx) // before anything is done by rules that others may not share
-	var holdings sync.WaitGroup
+	floor := s.open(hard)
 	g, duties := errgroup.WithContext(ctx)
 	beating, endBeat := context.WithCancel(hard)
 	defer endBeat()
 	beat := make(chan struct{})
 	go func() { defer close(beat); s.heartbeat(beating) }()
-	g.Go(func() error { s.dispatch(duties, hard, &holdings); return nil })
+	g.Go(func() error { s.dispatch(duties); return nil })
 	g.Go(func() error { s.listen(duties); return nil })
 	g.Go(func() error { every(duties, s.cfg.Lease/3, s.recover); return nil })
 	g.Go(func() error { every(duties, s.cfg.Lease/3, s.compare); return nil })
-	g.Go(func() error {
-		every(duties, unservedAfter/2, func(ctx context.Context) { s.unserved(ctx, hard, &holdings) })
-		return nil
-	})
+	g.Go(func() error { every(duties, unservedAfter/2, s.unserved); return nil })
 	g.Go(func() error { every(duties, time.Second, s.due); return nil })
 	g.Go(func() error { every(duties, time.Second/2, s.brake); return nil })
 	g.Go(func() error { every(duties, time.Second, s.waiters); return nil })
@@ -211,9 +207,9 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	g.Go(func() error { every(duties, time.Minute, s.seal); return nil })
 	err := g.Wait()
 
-	s.parkAll()
+	s.close()
 	parked := make(chan struct{})
-	go func() { holdings.Wait(); close(parked) }()
+	go func() { floor.holdings.Wait(); close(parked) }()
 	select {
 	case <-parked:
 	case <-time.After(s.cfg.Grace):

@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"sync"
 	"time"
 
 	"paragents/core"
@@ -18,7 +17,7 @@ const (
 )
 
 // unserved tells the places of prompts whose workspace no live replica serves, once. Whoever speaks there takes the session for that, and gives it back.
-func (s *Scheduler) unserved(ctx, hard context.Context, holdings *sync.WaitGroup) {
+func (s *Scheduler) unserved(ctx context.Context) {
 	page, err := s.store.Scan(ctx, state.Ready, store.Range{Limit: scanPage, Due: true})
 	if err != nil {
 		return // the dispatcher has logged that the store is away
@@ -27,13 +26,13 @@ func (s *Scheduler) unserved(ctx, hard context.Context, holdings *sync.WaitGroup
 		if page.Time.Sub(time.UnixMilli(int64(e.Score))) < unservedAfter {
 			return // they are in order
 		}
-		if err := s.tellUnserved(ctx, hard, holdings, core.SessionID(e.Member)); err != nil && ctx.Err() == nil {
+		if err := s.tellUnserved(ctx, core.SessionID(e.Member)); err != nil && ctx.Err() == nil {
 			s.log.Warn("cannot tell that nobody serves a workspace; trying again", "session", e.Member, "error", err)
 		}
 	}
 }
 
-func (s *Scheduler) tellUnserved(ctx, hard context.Context, holdings *sync.WaitGroup, id core.SessionID) error {
+func (s *Scheduler) tellUnserved(ctx context.Context, id core.SessionID) error {
 	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
 	if err != nil || !sess.Exists() || len(sess.Value.Queue) == 0 || !s.cfg.Reaches(sess.Value.Place) || s.served(sess.Value) {
 		return err
@@ -57,7 +56,7 @@ func (s *Scheduler) tellUnserved(ctx, hard context.Context, holdings *sync.WaitG
 		return err
 	}
 	s.log.Warn("no replica serves a workspace that work waits for", "workspace", sess.Value.Workspace, "session", sess.Value.Ref)
-	s.start(ctx, hard, holdings, candidate{session: p.session})
+	s.start(candidate{session: p.session})
 	return nil
 }
 
