@@ -109,7 +109,7 @@ func (s *Scheduler) candidates(ctx context.Context, entries []store.Entry) ([]ca
 	for _, e := range entries {
 		id := core.SessionID(e.Member)
 		if s.holds(id) { // asked again behind the mark, which whoever gives the session back may have missed
-			s.missed.Store(true)
+			s.early.Store(true)
 		}
 		if !s.holds(id) {
 			keys = append(keys, state.SessionKey(id), state.ClaimKey(id))
@@ -230,29 +230,36 @@ func (s *Scheduler) begin(b *state.Batch, h *holding, sess core.Session, p core.
 	if !s.lease.alive(replica) {
 		return nil, errLost
 	}
-	now := s.clock.Now()
 	b.Expect(state.ClaimKey(sess.ID), 0)
 	b.InsertNow(state.Running, string(sess.ID), 0)
 	b.InsertNow(state.ByWorkspace(sess.Workspace), string(sess.ID), 0)
+	b.Hold(state.ClaimKey(sess.ID), Claim{Replica: replica, Since: s.clock.Now(), Author: p.Author}, string(replica), 0)
 	run := &Run{s: s, h: h, replica: replica, Session: sess}
 	if p.ID != "" {
-		if err := p.To(core.Running, ""); err != nil {
+		if err := run.start(b, p); err != nil {
 			return nil, err
 		}
-		p.Since = now
-		if p.Started.IsZero() {
-			p.Started = now
-			if g := s.cfg.Foresee(sess, p); len(g.Writes)+len(g.Claims)+len(g.Actions) > 0 {
-				p.Guess = &g
-			}
-			run.first = &core.Record{Kind: core.RecordUser, Prompt: p.ID, Time: now, Person: p.Author, Text: p.Text}
-			s.appendRecords(b, sess.ID, *run.first)
-		}
-		b.InsertNow(state.ByAuthor(p.Author), string(sess.ID), 0)
-		run.Prompt = p
-		h.setSteered(len(p.Steer) > 0)
 	}
-	b.Hold(state.ClaimKey(sess.ID), Claim{Replica: replica, Since: now, Author: p.Author}, string(replica), 0)
 	h.set(run) // before the commit: an order may follow it at once, and its bell must find the run
 	return run, nil
+}
+
+// start makes the run one of a prompt, which the caller writes as it then is in the run.
+func (r *Run) start(b *state.Batch, p core.Prompt) error {
+	if err := p.To(core.Running, ""); err != nil {
+		return err
+	}
+	p.Since = r.Now()
+	if p.Started.IsZero() {
+		p.Started = p.Since
+		if g := r.s.cfg.Foresee(r.Session, p); len(g.Writes)+len(g.Claims)+len(g.Actions) > 0 {
+			p.Guess = &g
+		}
+		r.first = &core.Record{Kind: core.RecordUser, Prompt: p.ID, Time: p.Since, Person: p.Author, Text: p.Text}
+		r.s.appendRecords(b, r.Session.ID, *r.first)
+	}
+	b.InsertNow(state.ByAuthor(p.Author), string(r.Session.ID), 0)
+	r.Prompt = p
+	r.h.setSteered(len(p.Steer) > 0)
+	return nil
 }

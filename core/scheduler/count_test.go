@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"paragents/core"
@@ -128,6 +129,36 @@ func TestStoreCallsOfAMessage(t *testing.T) {
 			}
 			stop()
 			must(t, <-ended)
+		})
+	}
+}
+
+// While nobody else waits, the queue of a session is worked off under one claim, the commit that takes the first prompt being the one that accepts it; where others
+// wait, the session is given back after each.
+func TestAQueueIsWorkedOffUnderOneClaim(t *testing.T) {
+	for name, slots := range map[string]int{"room for all": 2, "beside another": 1} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var work ran
+				c := &counted{Store: schedtest.Open(t), given: make(chan struct{}, 100)}
+				r := start(t, c, nil, config{Agent: work.working(time.Second), MaxInFlight: slots})
+				settle(time.Second)
+				first := r.Submit(t, "", "1")
+				r.Submit(t, first.Session.ID, "2")
+				last := r.Submit(t, first.Session.ID, "3")
+				if slots == 1 {
+					r.Submit(t, "", "other")
+				}
+				settle(time.Minute)
+				wantEnd(t, r, last.Prompt.ID, core.Done)
+				order, claims := []string{"1", "2", "3"}, 1
+				if slots == 1 {
+					order, claims = []string{"1", "other", "2", "3"}, 4
+				}
+				if got := work.list(); !slices.Equal(got, order) || len(c.given) != claims {
+					t.Errorf("ran %v under %d claims", got, len(c.given))
+				}
+			})
 		})
 	}
 }

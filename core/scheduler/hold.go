@@ -84,10 +84,11 @@ func (s *Scheduler) acquire(n int64) bool {
 	return s.slots.TryAcquire(n)
 }
 
-// free gives slots back, and has the dispatcher look again if somebody missed them.
+// free gives slots back, and has the dispatcher look again if something could not be held before.
 func (s *Scheduler) free(n int64) {
 	s.slots.Release(n)
-	if s.missed.Swap(false) {
+	missed, early := s.missed.Swap(false), s.early.Swap(false)
+	if missed || early {
 		s.poke()
 	}
 }
@@ -133,42 +134,49 @@ func (r *Run) own(res store.Result) {
 	r.fence = store.Fence{Key: state.ClaimKey(r.Session.ID), Version: res.Version, Holder: string(r.replica)}
 }
 
-// hold runs a session's first prompt, if the run has one, sends what it leaves in the lane, and gives the session back. finish and again come from what was sent before.
+// hold works on a session until it gives it back. finish and again come from what was sent before.
 func (s *Scheduler) hold(run *Run, finish func(*state.Batch), again time.Duration) {
-	ctx := run.h.ctx
 	log := s.log.With("session", run.Session.Ref)
-	if run.Prompt.ID != "" {
-		if err := s.record(ctx, run, finish); err != nil {
-			log.Warn("cannot record what was sent; the session is taken over", "error", err)
-			return
-		}
-		out := Outcome{State: core.Queued}
-		if run.Prompt.Order == core.OrderNone { // else somebody has ended it before it began
-			if out = run.foresee(ctx); out.State == "" {
-				out = s.cfg.Agent.Run(ctx, run)
+	for run != nil {
+		var err error
+		if run.Prompt.ID != "" {
+			if err = s.record(run, finish); err != nil {
+				log.Warn("cannot record what was sent; the session is taken over", "error", err)
+				return
+			}
+			if err = s.settle(run.h.ctx, run, s.outcome(run)); err != nil {
+				log.Error("cannot settle the prompt; it is taken over", "prompt", run.Prompt.Ref, "error", err)
+				return
+			}
+			if finish, again, err = s.drainLast(run); err != nil {
+				return
 			}
 		}
-		err := s.settle(ctx, run, out)
-		if err != nil {
-			log.Error("cannot settle the prompt; it is taken over", "prompt", run.Prompt.Ref, "error", err)
-			return
+		if run, err = s.release(run, finish, again); err != nil {
+			log.Warn("cannot give the session back; it is taken over", "error", err)
 		}
-		if finish, again, err = s.drainLast(run); err != nil {
-			return
-		}
-	}
-	if err := s.release(run, finish, again); err != nil {
-		log.Warn("cannot give the session back; it is taken over", "error", err)
+		finish, again = nil, 0
 	}
 }
 
+// outcome runs the prompt.
+func (s *Scheduler) outcome(run *Run) Outcome {
+	if run.Prompt.Order != core.OrderNone { // somebody has ended it before it began
+		return Outcome{State: core.Queued}
+	}
+	if out := run.foresee(run.h.ctx); out.State != "" {
+		return out
+	}
+	return s.cfg.Agent.Run(run.h.ctx, run)
+}
+
 // record writes down what a drain left to be recorded, before a run that may take long.
-func (s *Scheduler) record(ctx context.Context, r *Run, finish func(*state.Batch)) error {
+func (s *Scheduler) record(r *Run, finish func(*state.Batch)) error {
 	if finish == nil {
 		return nil
 	}
 	b := &state.Batch{}
 	b.Fence, b.Durable = &r.fence, true
 	finish(b)
-	return r.commit(context.WithoutCancel(ctx), b)
+	return r.commit(context.WithoutCancel(r.h.ctx), b)
 }

@@ -67,7 +67,7 @@ next:
 				used[l.index] = int(page.Total)
 			}
 			if used[l.index] >= l.most {
-				s.missed.Store(true)
+				s.early.Store(true)
 				continue next
 			}
 		}

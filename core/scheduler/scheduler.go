@@ -148,8 +148,9 @@ type Scheduler struct {
 	fleet fleet.Watch
 	slots *semaphore.Weighted
 	wake  chan struct{} // capacity 1: look at ready now
-	// missed: something was ready that could not be held then, for want of a slot or because its session was not given back yet.
-	missed atomic.Bool
+	// missed: there was no slot for something that may be ready. early: a session was ready that could not be held yet, because this replica had not let go of it
+	// or its quota was used up.
+	missed, early atomic.Bool
 
 	mu    sync.Mutex
 	held  map[core.SessionID]*holding

@@ -292,28 +292,45 @@ func (s *Scheduler) drainLast(r *Run) (finish func(*state.Batch), again time.Dur
 	return finish, again, nil
 }
 
-// release gives the session back: its claim ends, and if there is more to do it goes to the tail of what is ready.
-func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Duration) error {
+// release gives the session back: its claim ends, and if there is more to do it goes to the tail of what is ready. Where nobody has been ready for longer, this replica
+// goes on with the next prompt instead, in the same commit: its run is returned.
+func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Duration) (next *Run, err error) {
 	ctx := context.WithoutCancel(r.h.ctx)
-	return r.insist(ctx, func() error {
+	err = r.insist(ctx, func() error {
+		next = nil
+		r.h.set(r)
 		sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(r.Session.ID))
 		if err != nil {
 			return err
 		}
-		var next state.Doc[core.Prompt]
+		var p state.Doc[core.Prompt]
 		if len(sess.Value.Queue) > 0 {
-			if next, _, err = state.Get[core.Prompt](ctx, s.store, state.PromptKey(sess.Value.Queue[0])); err != nil {
+			if p, _, err = state.Get[core.Prompt](ctx, s.store, state.PromptKey(sess.Value.Queue[0])); err != nil {
 				return err
 			}
+		}
+		if p.Value.State == core.Running { // an earlier try was applied, though its answer was lost: it is taken over
+			return errLost
 		}
 		b := &state.Batch{}
 		b.Fence = &r.fence
 		b.Expect(state.SessionKey(r.Session.ID), sess.Version)
-		if next.Exists() { // a decision that makes it ready at once must not be put off
-			b.Expect(state.PromptKey(next.Value.ID), next.Version)
-		}
 		if finish != nil {
 			finish(b)
+		}
+		if again == 0 && r.next(sess.Value, p) {
+			b.Durable = true
+			next = &Run{s: s, h: r.h, replica: r.replica, fence: r.fence, Session: sess.Value}
+			if err := next.start(b, p.Value); err != nil {
+				return err
+			}
+			b.Update(state.PromptKey(p.Value.ID), p.Version, next.Prompt)
+			b.RemoveFrom(state.Ready, string(r.Session.ID))
+			r.h.set(next)
+			return r.commit(ctx, b)
+		}
+		if p.Exists() { // a decision that makes it ready at once must not be put off
+			b.Expect(state.PromptKey(p.Value.ID), p.Version)
 		}
 		b.Batch.Delete = append(b.Batch.Delete, state.ClaimKey(r.Session.ID))
 		b.RemoveFrom(state.Running, string(r.Session.ID))
@@ -322,11 +339,19 @@ func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Durati
 			b.RemoveFrom(state.ByAuthor(r.Prompt.Author), string(r.Session.ID))
 		}
 		switch {
-		case runnable(sess.Value, next):
+		case runnable(sess.Value, p):
 			s.ready(b, r.Session.ID)
 		case again > 0:
 			b.InsertNow(state.Ready, string(r.Session.ID), again)
 		}
 		return r.commit(ctx, b)
 	})
+	return next, err
+}
+
+// next reports whether the holder of a session may go on with its next prompt: the claim and the quotas are for the author of the last one, and who has been ready for longer comes first.
+func (r *Run) next(sess core.Session, p state.Doc[core.Prompt]) bool {
+	s := r.s
+	return runnable(sess, p) && p.Value.Author == r.Prompt.Author && p.Value.Takeovers == 0 && r.Boundary(r.h.ctx) == nil &&
+		!s.missed.Load() && !s.frozen(sess, p.Value) && len(s.limits(sess, p.Value)) == 0 && s.cfg.Serves(sess.Workspace)
 }
