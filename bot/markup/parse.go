@@ -6,11 +6,13 @@ import (
 	stdhtml "html"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
+	goldmarkparser "github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/renderer/html"
 	"github.com/yuin/goldmark/text"
 )
@@ -19,16 +21,20 @@ import (
 // line up: a phone has no room, and hostile nesting must not grow the text.
 const maxIndent = 12
 
+// parser is made at its first use; it is safe for concurrent use.
+var parser = sync.OnceValue(func() goldmarkparser.Parser {
+	return goldmark.New(goldmark.WithExtensions(
+		extension.Table, extension.Strikethrough, extension.TaskList,
+		extension.NewLinkify(extension.WithLinkifyAllowedProtocols([]string{"http:", "https:"})),
+	)).Parser()
+})
+
 // parse returns source, flattened. What cannot be a link in d within l becomes
 // text with its address.
 func parse(source string, d Dialect, l Limits) *document {
 	src := []byte(controls(source))
-	md := goldmark.New(goldmark.WithExtensions(
-		extension.Table, extension.Strikethrough, extension.TaskList,
-		extension.NewLinkify(extension.WithLinkifyAllowedProtocols([]string{"http:", "https:"})),
-	))
 	f := &flattener{src: src, dialect: d, limits: l}
-	f.blocks(md.Parser().Parse(text.NewReader(src)))
+	f.blocks(parser().Parse(text.NewReader(src)))
 	return newDocument(f.runs)
 }
 

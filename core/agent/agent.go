@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"text/template"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -79,6 +80,7 @@ type Agent struct {
 	cfg      Config
 	commands *semaphore.Weighted
 	tools    map[string]tool.Tool
+	system   *template.Template
 }
 
 // New makes an agent.
@@ -98,7 +100,8 @@ func New(cfg Config) *Agent {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	a := &Agent{cfg: cfg, commands: semaphore.NewWeighted(int64(cfg.MaxCommands)), tools: map[string]tool.Tool{}}
+	a := &Agent{cfg: cfg, commands: semaphore.NewWeighted(int64(cfg.MaxCommands)), tools: map[string]tool.Tool{},
+		system: template.Must(template.New("system").Parse(systemText))}
 	for _, t := range append(slices.Clone(cfg.Tools), planTool{}) {
 		a.tools[t.Spec().Name] = t
 	}

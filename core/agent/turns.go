@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"text/template"
 	"time"
 
 	"paragents/core"
@@ -87,12 +86,8 @@ func (a *Agent) slot(ctx context.Context) (func(), error) {
 
 // prompt makes the system prompt.
 func (t *turns) prompt() (string, error) {
-	tmpl, err := template.New("system").Parse(systemText)
-	if err != nil {
-		return "", fmt.Errorf("read the system prompt: %w", err)
-	}
 	var b strings.Builder
-	err = tmpl.Execute(&b, map[string]string{"Workspace": t.ws.Name, "Dir": t.ws.Dir, "Branch": t.branch(), "Date": t.run.Now().Format("Monday, 2 January 2006"),
+	err := t.a.system.Execute(&b, map[string]string{"Workspace": t.ws.Name, "Dir": t.ws.Dir, "Branch": t.branch(), "Date": t.run.Now().Format("Monday, 2 January 2006"),
 		"Session": string(t.run.Session.Ref), "Title": t.run.Session.Title, "Mode": string(t.run.Session.Mode)})
 	return b.String(), err
 }
