@@ -97,7 +97,7 @@ func (s *Scheduler) Accept(ctx context.Context, subs []Submission, also func(*st
 
 // acceptOnce is Accept without a second try: ErrConflict when something changed meanwhile.
 func (s *Scheduler) acceptOnce(ctx context.Context, subs []Submission, also func(*state.Batch)) ([]Accepted, error) {
-	a := acceptance{s: s, sessions: map[core.SessionID]*state.Doc[core.Session]{}, claimed: map[core.SessionID]bool{}, seen: map[string]Seen{}, binds: map[store.Key]*bind{}}
+	a := newAcceptance(s)
 	if err := a.read(ctx, subs); err != nil {
 		return nil, err
 	}
@@ -124,6 +124,10 @@ type acceptance struct {
 	changed  []core.SessionID
 	prompts  []core.Prompt // accepted at the head of their queues
 	claimed  map[core.SessionID]bool
+}
+
+func newAcceptance(s *Scheduler) *acceptance {
+	return &acceptance{s: s, sessions: map[core.SessionID]*state.Doc[core.Session]{}, claimed: map[core.SessionID]bool{}, seen: map[string]Seen{}, binds: map[store.Key]*bind{}}
 }
 
 // bind is a place's binding: as it was read, when somebody asked, and as it shall be.
@@ -312,27 +316,6 @@ func (a *acceptance) joined(sub Submission) core.SessionID {
 	return id
 }
 
-// open opens a session.
-func (a *acceptance) open(sub Submission, now time.Time) *state.Doc[core.Session] {
-	v := core.Session{ID: core.NewID[core.SessionID](now), Ref: core.NewRef(), Title: Title(sub.New.Title, sub.Text), Workspace: sub.New.Workspace,
-		Owner: sub.Author, Place: sub.Place, Mode: sub.New.Mode, Created: now}
-	if v.Mode == "" {
-		v.Mode = core.ModeAsk
-	}
-	if sub.New.Isolated || a.s.cfg.Isolated(v.Workspace) {
-		v.Worktree = &core.Worktree{}
-	}
-	a.s.name(&a.batch, v.Ref, Named{Kind: NamedSession, ID: string(v.ID), Session: v.ID})
-	if sub.New.Bind {
-		b := a.bind(sub.Place)
-		b.session, b.changed = v.ID, true
-	}
-	d := &state.Doc[core.Session]{Value: v}
-	a.sessions[v.ID] = d
-	a.changed = append(a.changed, v.ID)
-	return d
-}
-
 // commit writes the changed sessions and everything collected before. What this replica can run at once it takes in the same commit; for the rest it rings.
 func (a *acceptance) commit(ctx context.Context) error {
 	a.batch.Durable = true
@@ -402,19 +385,4 @@ func (a *acceptance) begin(p core.Prompt) *Run {
 // Binding ties a place to the session that plain text goes to.
 type Binding struct {
 	Session core.SessionID `json:"session"`
-}
-
-// titleLen is the longest title, in characters.
-const titleLen = 60
-
-// Title makes a session's title: the given one, or the first line of its first prompt.
-func Title(given, text string) string {
-	if given == "" {
-		given, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	}
-	title := []rune(strings.Join(strings.Fields(given), " "))
-	if len(title) > titleLen {
-		title = append(title[:titleLen-1], '…')
-	}
-	return string(title)
 }

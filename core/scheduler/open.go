@@ -3,10 +3,11 @@ package scheduler
 import (
 	"context"
 	"fmt"
+	"strings"
+	"time"
 
 	"paragents/core"
 	"paragents/core/state"
-	"paragents/store"
 )
 
 // Open opens a session in which nothing is to be done yet, about a message that goes to the model with its first prompt, as data, and binds it to its place. With
@@ -15,7 +16,7 @@ func (s *Scheduler) Open(ctx context.Context, owner core.Person, place core.Plac
 	n.Bind = true
 	sub := Submission{New: &n, Author: owner, Place: place, Text: about.Text}
 	err = s.retry(ctx, "open session", func() error {
-		a := acceptance{s: s, sessions: map[core.SessionID]*state.Doc[core.Session]{}, seen: map[string]Seen{}, binds: map[store.Key]*bind{}}
+		a := newAcceptance(s)
 		if err := a.read(ctx, []Submission{sub}); err != nil {
 			return err
 		}
@@ -27,12 +28,47 @@ func (s *Scheduler) Open(ctx context.Context, owner core.Person, place core.Plac
 		d := a.open(sub, now)
 		d.Value.About, d.Value.Touched = &about, now
 		a.batch.Append(state.Audit, Entry{Time: now, What: "opened", Session: d.Value.Ref, Who: owner, Show: about.Text})
-		_, _, err := a.commit(ctx)
-		if err != nil {
+		if err := a.commit(ctx); err != nil {
 			return fmt.Errorf("open session: %w", err)
 		}
 		sess, opened = d.Value, true
 		return nil
 	})
 	return sess, opened, err
+}
+
+// open opens a session.
+func (a *acceptance) open(sub Submission, now time.Time) *state.Doc[core.Session] {
+	v := core.Session{ID: core.NewID[core.SessionID](now), Ref: core.NewRef(), Title: Title(sub.New.Title, sub.Text), Workspace: sub.New.Workspace,
+		Owner: sub.Author, Place: sub.Place, Mode: sub.New.Mode, Created: now}
+	if v.Mode == "" {
+		v.Mode = core.ModeAsk
+	}
+	if sub.New.Isolated || a.s.cfg.Isolated(v.Workspace) {
+		v.Worktree = &core.Worktree{}
+	}
+	a.s.name(&a.batch, v.Ref, Named{Kind: NamedSession, ID: string(v.ID), Session: v.ID})
+	if sub.New.Bind {
+		b := a.bind(sub.Place)
+		b.session, b.changed = v.ID, true
+	}
+	d := &state.Doc[core.Session]{Value: v}
+	a.sessions[v.ID] = d
+	a.changed = append(a.changed, v.ID)
+	return d
+}
+
+// titleLen is the longest title, in characters.
+const titleLen = 60
+
+// Title makes a session's title: the given one, or the first line of its first prompt.
+func Title(given, text string) string {
+	if given == "" {
+		given, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
+	}
+	title := []rune(strings.Join(strings.Fields(given), " "))
+	if len(title) > titleLen {
+		title = append(title[:titleLen-1], '…')
+	}
+	return string(title)
 }
