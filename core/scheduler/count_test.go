@@ -151,11 +151,11 @@ func TestAQueueIsWorkedOffUnderOneClaim(t *testing.T) {
 				}
 				settle(time.Minute)
 				wantEnd(t, r, last.Prompt.ID, core.Done)
-				order, claims := []string{"1", "2", "3"}, 1
-				if slots == 1 {
-					order, claims = []string{"1", "other", "2", "3"}, 4
+				order, least, most := []string{"1", "2", "3"}, 1, 1
+				if slots == 1 { // a look that finds no slot while 2 runs gives the session back once more
+					order, least, most = []string{"1", "other", "2", "3"}, 3, 4
 				}
-				if got := work.list(); !slices.Equal(got, order) || len(c.given) != claims {
+				if got := work.list(); !slices.Equal(got, order) || len(c.given) < least || len(c.given) > most {
 					t.Errorf("ran %v under %d claims", got, len(c.given))
 				}
 			})
