@@ -20,6 +20,8 @@ const (
 	InJoined  InboundKind = "joined"  // the bot was invited
 	InLeft    InboundKind = "left"    // the bot was removed or blocked
 	InMoved   InboundKind = "moved"   // the place has a new id: MovedTo
+	InForm    InboundKind = "form"    // a form was filled in: Token of the form, Text
+	InHome    InboundKind = "home"    // somebody opened the page that is theirs alone
 )
 
 // Inbound is one event of a platform, decoded by its adapter into plain data.
@@ -56,6 +58,22 @@ type Button struct {
 	Token string `json:"token"`           // opaque, at most 64 bytes
 	Style string `json:"style,omitempty"` // "", "primary", "danger"
 	Key   string `json:"key,omitempty"`   // what presses it on a keyboard
+}
+
+// Form asks one person for a text, in a window of their own.
+type Form struct {
+	Place  Place  // that of the answer
+	Title  string // at most 24 characters
+	Label  string // what is asked
+	Submit string // on the button; at most 24 characters
+	Max    int    // characters of the answer
+	Token  string // opaque, at most 64 bytes: that of the answer
+}
+
+// Item is a part of a page: a text without markup, and rows of buttons under it.
+type Item struct {
+	Text string
+	Rows [][]Button
 }
 
 // File is a file to send.
@@ -144,6 +162,16 @@ type (
 	// Director finds the conversation between one person and the bot, and begins it where the platform lets the bot do so. Errors are as those of Send.
 	Director interface {
 		Direct(ctx context.Context, p Person) (Place, error)
+	}
+	// Asker shows a form to whoever pressed a button, which has to be soon after the press. What they fill in comes as InForm, once; they may never do so. Errors are
+	// as those of Send.
+	Asker interface {
+		Ask(ctx context.Context, callback string, f Form) error
+	}
+	// Homer shows a person the page that is theirs alone, in place of what was there. A press on it comes from a place without a channel. What does not fit is left
+	// out, from the end; errors are as those of Send.
+	Homer interface {
+		ShowHome(ctx context.Context, p Person, page []Item) error
 	}
 	// Menuer shows commands in the platform's own menu: at a place, in all chats with one person for a place that is only Private, or everywhere else for the zero place. A
 	// platform that does not tell these apart shows what came last.

@@ -144,7 +144,7 @@ func meaning(e slackapi.SlackErrorResponse) (core.SendFault, string) {
 	case "restricted_action", "restricted_action_read_only_channel", "restricted_action_thread_only_channel", "restricted_action_non_threadable_channel",
 		"restricted_action_thread_locked", "ekm_access_denied", "team_access_not_granted":
 		return core.FaultRefused, "an administrator of the workspace forbids posting here; ask them, or use another channel"
-	case "trigger_expired", "expired_trigger_id":
+	case "trigger_expired", "expired_trigger_id", "trigger_exchanged", "exchanged_trigger_id":
 		return core.FaultRefused, "the press is too old; press again"
 	}
 	return core.FaultRefused, ""

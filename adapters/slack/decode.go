@@ -59,6 +59,12 @@ func (d decoder) event(raw []byte) ([]core.Inbound, error) {
 			return nil, fmt.Errorf("a %s without a channel", h.Type)
 		}
 		return one(d.message(m)), nil
+	case "app_home_opened":
+		var h opened
+		if err := json.Unmarshal(raw, &h); err != nil {
+			return nil, err
+		}
+		return one(d.home(h)), nil
 	case "member_joined_channel", "channel_left", "group_left":
 		var m member
 		if err := json.Unmarshal(raw, &m); err != nil {
@@ -196,7 +202,7 @@ func (d decoder) member(m member) (core.Inbound, bool) {
 	return e, true
 }
 
-// interaction takes presses and the message shortcut. Home tabs and modals are not used.
+// interaction takes presses, in messages and on a person's own page, forms that were filled in, and the message shortcut.
 func (d decoder) interaction(p interaction) []core.Inbound {
 	channel := cmp.Or(p.Container.Channel, p.Channel.ID)
 	team := p.User.Team
@@ -205,7 +211,14 @@ func (d decoder) interaction(p interaction) []core.Inbound {
 	}
 	e := core.Inbound{Person: d.person(team, p.User.ID), Name: cmp.Or(p.User.Name, p.User.Nick, p.User.ID), Addressed: true}
 	switch {
-	case channel == "" || p.User.ID == "":
+	case p.User.ID == "":
+		return nil
+	case p.Type == "view_submission" && p.View != nil:
+		return d.filled(p, e)
+	case p.Type == "block_actions" && channel == "" && p.View != nil && p.View.Type == "home":
+		e.Kind, e.Place, e.Message, e.Callback = core.InPress, d.nowhere(), p.View.ID, d.callback("", "", p.Trigger, false)
+		return d.presses(p, e)
+	case channel == "":
 		return nil
 	case p.Type == "message_action" && p.CallbackID == shortcut && p.Message != nil && p.Message.TS != "":
 		m := *p.Message
@@ -213,7 +226,7 @@ func (d decoder) interaction(p interaction) []core.Inbound {
 		about := d.about(m)
 		about.Kind, about.Files = core.InMessage, attachments(m.Files)
 		e.Kind, e.Place, e.Message, e.About = core.InAbout, about.Place, m.TS, &about
-		e.Callback = d.callback(p.Response, about.Place.Thread, false)
+		e.Callback = d.callback(p.Response, about.Place.Thread, p.Trigger, false)
 		e.ID, e.At = d.id(channel, m.TS, "shortcut", cmp.Or(p.ActionTS, p.Trigger)), at(p.ActionTS)
 		return []core.Inbound{e}
 	case p.Type != "block_actions":
@@ -228,14 +241,19 @@ func (d decoder) interaction(p interaction) []core.Inbound {
 		thread = ""
 	}
 	e.Place = core.Place{Platform: platform, Space: d.me.Team, Channel: channel, Thread: thread, Private: private(channel)}
-	e.Callback = d.callback(p.Response, thread, p.Container.Ephemeral)
+	e.Callback = d.callback(p.Response, thread, p.Trigger, p.Container.Ephemeral)
+	return d.presses(p, e)
+}
+
+// presses makes an event of each button that was pressed.
+func (d decoder) presses(p interaction, e core.Inbound) []core.Inbound {
 	var out []core.Inbound
 	for _, x := range p.Actions {
 		if x.Value == "" {
 			continue
 		}
 		e.Token = x.Value
-		e.ID, e.At = d.id("press", channel, e.Message, p.User.ID, x.ID, cmp.Or(x.TS, p.Trigger)), at(x.TS)
+		e.ID, e.At = d.id("press", e.Place.Channel, e.Message, p.User.ID, x.ID, cmp.Or(x.TS, p.Trigger)), at(x.TS)
 		out = append(out, e)
 	}
 	return out
@@ -253,7 +271,7 @@ func (d decoder) command(c command) []core.Inbound {
 		Person:    d.person(c.Team, c.User),
 		Name:      cmp.Or(c.UserName, c.User),
 		Text:      strings.TrimSpace(entities.Replace(c.Text)),
-		Callback:  d.callback(c.Response, "", false),
+		Callback:  d.callback(c.Response, "", c.Trigger, false),
 		Addressed: true,
 	}}
 }
@@ -300,14 +318,26 @@ func at(ts string) time.Time {
 	return time.Unix(sec, us*1000).UTC()
 }
 
-// A callback is what answering a press or command needs: whether the pressed message is seen by the presser alone, its thread, and the address.
-func (d decoder) callback(address, thread string, ephemeral bool) string {
+// A callback is what answering a press or command needs: whether the pressed message is seen by the presser alone, its thread, what a form can be shown with, and the
+// address.
+func (d decoder) callback(address, thread, trigger string, ephemeral bool) string {
 	if !d.ours(address) {
+		address = ""
+	}
+	if address == "" && trigger == "" {
 		return ""
 	}
 	kind := "note"
 	if ephemeral {
 		kind = "replace"
 	}
-	return strings.Join([]string{kind, thread, address}, " ")
+	return strings.Join([]string{kind, thread, trigger, address}, " ")
+}
+
+// triggerOf is what a form can be shown with, "" where there is none.
+func triggerOf(callback string) string {
+	if f := strings.Split(callback, " "); len(f) == 4 {
+		return f[2]
+	}
+	return ""
 }

@@ -98,16 +98,16 @@ func TestWhatMeansNothing(t *testing.T) {
 	}
 	// The address of an answer is only believed where it is the platform's.
 	for address, want := range map[string]string{
-		"https://hooks.slack.com/actions/1":    "note  https://hooks.slack.com/actions/1",
-		"https://hooks.slack-gov.com/x":        "note  https://hooks.slack-gov.com/x",
-		"http://hooks.slack.com/x":             "",
-		"https://slack.com.evil.test/x":        "",
-		"https://evilslack.com/x":              "",
-		"https://hooks.slack.com@evil.test/x":  "",
-		"https://u@hooks.slack.com/actions/1":  "",
-		"https://169.254.169.254/slack.com":    "",
-		"//slack.com/x":                        "",
-		"https://evil.test/?https://slack.com": "",
+		"https://hooks.slack.com/actions/1":    "note  t https://hooks.slack.com/actions/1",
+		"https://hooks.slack-gov.com/x":        "note  t https://hooks.slack-gov.com/x",
+		"http://hooks.slack.com/x":             "note  t ",
+		"https://slack.com.evil.test/x":        "note  t ",
+		"https://evilslack.com/x":              "note  t ",
+		"https://hooks.slack.com@evil.test/x":  "note  t ",
+		"https://u@hooks.slack.com/actions/1":  "note  t ",
+		"https://169.254.169.254/slack.com":    "note  t ",
+		"//slack.com/x":                        "note  t ",
+		"https://evil.test/?https://slack.com": "note  t ",
 	} {
 		got, err := a.inbound(typeCommand, []byte(`{"channel_id":"C1","user_id":"U1","trigger_id":"t","response_url":"`+address+`"}`), me)
 		if err != nil || len(got) != 1 || got[0].Callback != want {
@@ -123,6 +123,9 @@ func FuzzInbound(f *testing.F) {
 	f.Add(typeEvent, `{"event":{"type":"channel_left","channel":"C1","event_ts":"1"}}`)
 	f.Add(typePress, `{"type":"block_actions","user":{"id":"U1"},"channel":{"id":"C1"},"message":{"ts":"1.1"},"actions":[{"value":"x"},{"value":"y"}]}`)
 	f.Add(typePress, `{"type":"message_action","user":{"id":"U1"},"channel":{"id":"C1"},"message":{"ts":"1.1","user":"U2","text":"x"}}`)
+	f.Add(typePress, `{"type":"block_actions","user":{"id":"U1"},"trigger_id":"t","view":{"id":"V1","type":"home"},"actions":[{"value":"x"}]}`)
+	f.Add(typePress, `{"type":"view_submission","user":{"id":"U1"},"view":{"id":"V1","callback_id":"form","private_metadata":"{\"token\":\"t\"}","state":{"values":{}}}}`)
+	f.Add(typeEvent, `{"event":{"type":"app_home_opened","user":"U1","tab":"home","event_ts":"1.1"}}`)
 	f.Add(typeCommand, `{"channel_id":"D1","user_id":"U1","trigger_id":"t","text":"&lt;x"}`)
 	a := newTestAdapter(f)
 	f.Fuzz(func(t *testing.T, kind, payload string) {
@@ -131,7 +134,8 @@ func FuzzInbound(f *testing.F) {
 			t.Errorf("events and an error: %v", err)
 		}
 		for _, e := range list {
-			if !strings.HasPrefix(e.ID, "slack:T1/") || e.Place.Platform != "slack" || e.Place.Space != "T1" || e.Place.Channel == "" {
+			if !strings.HasPrefix(e.ID, "slack:T1/") || e.Place.Platform != "slack" || e.Place.Space != "T1" ||
+				e.Place.Channel == "" && e.Kind != core.InHome && e.Kind != core.InForm && e.Kind != core.InPress {
 				t.Errorf("event %+v", e)
 			}
 			if e.Kind == core.InPress && e.Token == "" || e.Kind == "" || e.Person != "" && e.Person.Platform() != "slack" {

@@ -61,12 +61,11 @@ type callback struct {
 
 // parseCallback reads what decoder.callback made. The address is checked again: it went through other hands.
 func (a *Adapter) parseCallback(s string) (callback, error) {
-	kind, rest, _ := strings.Cut(s, " ")
-	thread, address, _ := strings.Cut(rest, " ")
-	if kind != "note" && kind != "replace" || !a.ours(address) {
+	f := strings.Split(s, " ")
+	if len(f) != 4 || f[0] != "note" && f[0] != "replace" || !a.ours(f[3]) {
 		return callback{}, refuse("answer a press or command: not an address of Slack's")
 	}
-	return callback{replace: kind == "replace", thread: thread, address: address}, nil
+	return callback{replace: f[0] == "replace", thread: f[1], address: f[3]}, nil
 }
 
 // Answer implements core.Answerer. The platform is told by the acknowledgement already; the note is shown to the presser alone, and in place of the

@@ -262,7 +262,7 @@ func (a *Adapter) hand(in *intake, events []core.Inbound) error {
 
 // laneOf keeps the messages of a channel in order. Presses and commands wait for nobody's messages.
 func laneOf(e core.Inbound) string {
-	if e.Kind == core.InPress || e.Kind == core.InCommand {
+	if e.Place.Channel == "" || e.Kind == core.InPress || e.Kind == core.InCommand || e.Kind == core.InForm {
 		return string(e.Person)
 	}
 	return e.Place.Channel

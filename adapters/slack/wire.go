@@ -133,9 +133,30 @@ type interaction struct {
 		Ephemeral bool   `json:"is_ephemeral"`
 	} `json:"container"`
 	Message  *message `json:"message"`
+	View     *view    `json:"view"`
 	Actions  []action `json:"actions"`
 	ActionTS string   `json:"action_ts"`
 	Response string   `json:"response_url"`
+}
+
+// view is a form that was filled in, or the page on which a button was pressed.
+type view struct {
+	ID       string `json:"id"`
+	Type     string `json:"type"`
+	Callback string `json:"callback_id"`
+	Metadata string `json:"private_metadata"`
+	State    struct {
+		Values map[string]map[string]struct {
+			Value string `json:"value"`
+		} `json:"values"`
+	} `json:"state"`
+}
+
+// opened tells that somebody opened the bot's page.
+type opened struct {
+	User    string `json:"user"`
+	Tab     string `json:"tab"`
+	EventTS string `json:"event_ts"`
 }
 
 type action struct {

@@ -234,6 +234,9 @@ func TestManifestWithinLimits(t *testing.T) {
 			t.Errorf("shortcut %+v: a message's, its name at most 24 characters", s)
 		}
 	}
+	if m.Features.Home.Home != slices.Contains(m.Settings.Events.Bot, "app_home_opened") || !m.Features.Home.Home {
+		t.Error("the bot is not told when somebody opens its page, or has none")
+	}
 	if !m.Settings.Interactivity.Enabled || !m.Settings.Socket || !m.Features.Home.Messages || m.Features.Home.ReadOnly {
 		t.Error("presses, sockets or direct messages are switched off")
 	}

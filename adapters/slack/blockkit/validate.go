@@ -20,6 +20,10 @@ const (
 	MaxLabel    = 75    // of a button's label
 	MaxValue    = 2000  // of a button's value
 	MaxID       = 255   // of a block_id or action_id
+	MaxHome     = 100   // blocks on a person's own page
+	MaxTitle    = 24    // of a form's title and buttons
+	MaxAnswer   = 3000  // of what is filled in
+	MaxData     = 3000  // of what a form carries
 )
 
 // Validate says what the platform would not take of a message's blocks, and of the text beside them.
@@ -110,4 +114,46 @@ func style(s slackapi.Style) error {
 		return nil
 	}
 	return fmt.Errorf("style %q: must be primary, danger or none", s)
+}
+
+// ValidateForm says what the platform would not take of a form with one field.
+func ValidateForm(v slackapi.ModalViewRequest) error {
+	errs := []error{between("title", v.Title.Text, MaxTitle), between("button", v.Submit.Text, MaxTitle), between("button", v.Close.Text, MaxTitle)}
+	if n := utf8.RuneCountInString(v.PrivateMetadata); n > MaxData {
+		errs = append(errs, fmt.Errorf("%d characters of data: Slack takes %d", n, MaxData))
+	}
+	for _, b := range v.Blocks.BlockSet {
+		input, ok := b.(*slackapi.InputBlock)
+		if !ok {
+			errs = append(errs, fmt.Errorf("type %s is not used", b.BlockType()))
+			continue
+		}
+		errs = append(errs, between("label", input.Label.Text, MaxValue))
+		if field, ok := input.Element.(*slackapi.PlainTextInputBlockElement); !ok || field.MaxLength < 1 || field.MaxLength > MaxAnswer {
+			errs = append(errs, fmt.Errorf("an answer must be of 1 to %d characters", MaxAnswer))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// ValidateHome says what the platform would not take of a person's own page.
+func ValidateHome(blocks []slackapi.Block) error {
+	if n := len(blocks); n > MaxHome {
+		return fmt.Errorf("%d blocks: Slack takes %d", n, MaxHome)
+	}
+	for i, b := range blocks {
+		var err error
+		switch b := b.(type) {
+		case *slackapi.SectionBlock:
+			err = between("section text", b.Text.Text, MaxSection)
+		case *slackapi.ActionBlock:
+			err = validateRow(b.Elements.ElementSet)
+		default:
+			err = fmt.Errorf("type %s is not used there", b.BlockType())
+		}
+		if err != nil {
+			return fmt.Errorf("block %d: %w", i+1, err)
+		}
+	}
+	return nil
 }

@@ -194,25 +194,25 @@ func (s *Server) Command(channel string, by Person, text string) {
 	s.enqueue("slash_commands", map[string]string{
 		"token": "x", "team_id": by.Team, "team_domain": "ours", "channel_id": channel, "channel_name": name, "user_id": by.ID,
 		"user_name": strings.ToLower(by.Name), "command": "/paragents", "text": strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(text),
-		"api_app_id": AppID, "is_enterprise_install": "false", "response_url": s.answerTo(channel, by.ID, ""), "trigger_id": s.number("trigger."),
+		"api_app_id": AppID, "is_enterprise_install": "false", "response_url": s.answerTo(channel, by.ID, ""), "trigger_id": s.triggerOf(by.ID),
 	}, false)
 }
 
 type interaction struct {
-	Type      string         `json:"type"`
-	User      interactor     `json:"user"`
-	App       string         `json:"api_app_id"`
-	Token     string         `json:"token"`
-	Container *container     `json:"container,omitempty"`
-	Trigger   string         `json:"trigger_id"`
-	Team      *idObject      `json:"team"`
-	Channel   *idObject      `json:"channel,omitempty"`
-	Message   *wire          `json:"message,omitempty"`
-	Response  string         `json:"response_url,omitempty"`
-	Actions   []pressedItem  `json:"actions,omitempty"`
-	ActionTS  string         `json:"action_ts,omitempty"`
-	Callback  string         `json:"callback_id,omitempty"`
-	State     map[string]any `json:"state,omitempty"`
+	Type      string        `json:"type"`
+	User      interactor    `json:"user"`
+	App       string        `json:"api_app_id"`
+	Token     string        `json:"token"`
+	Container *container    `json:"container,omitempty"`
+	Trigger   string        `json:"trigger_id"`
+	Team      *idObject     `json:"team"`
+	Channel   *idObject     `json:"channel,omitempty"`
+	Message   *wire         `json:"message,omitempty"`
+	Response  string        `json:"response_url,omitempty"`
+	Actions   []pressedItem `json:"actions,omitempty"`
+	ActionTS  string        `json:"action_ts,omitempty"`
+	Callback  string        `json:"callback_id,omitempty"`
+	View      *wireView     `json:"view,omitempty"`
 }
 
 type interactor struct {
@@ -230,9 +230,9 @@ type idObject struct {
 
 type container struct {
 	Type      string `json:"type"`
-	Message   string `json:"message_ts"`
-	Channel   string `json:"channel_id"`
-	Ephemeral bool   `json:"is_ephemeral"`
+	Message   string `json:"message_ts,omitempty"`
+	Channel   string `json:"channel_id,omitempty"`
+	Ephemeral bool   `json:"is_ephemeral,omitempty"`
 	Thread    string `json:"thread_ts,omitempty"`
 }
 
@@ -285,7 +285,7 @@ func (s *Server) Shortcut(channel string, by Person, ts string) {
 func (s *Server) interaction(kind, channel string, by Person, m *Message) interaction {
 	w := s.wire(m, channel)
 	return interaction{
-		Type: kind, User: interactor{by.ID, strings.ToLower(by.Name), by.Name, by.Team}, App: AppID, Token: "x", Trigger: s.number("trigger."),
+		Type: kind, User: interactor{by.ID, strings.ToLower(by.Name), by.Name, by.Team}, App: AppID, Token: "x", Trigger: s.triggerOf(by.ID),
 		Team: &idObject{ID: Team, Domain: "ours"}, Channel: &idObject{ID: channel, Name: "ops"}, Message: w, Response: s.answerTo(channel, by.ID, m.TS),
 	}
 }

@@ -49,6 +49,9 @@ type Server struct {
 	files     map[string]*stored
 	answers   map[string]*answerURL
 	failures  map[string][]Failure
+	triggers  map[string]*trigger
+	forms     map[string]*View // by user
+	homes     map[string]*View // by user
 	calls     []Call
 	last      int64 // microseconds of the newest time stamp
 	next      int   // numbers of everything else
@@ -94,6 +97,7 @@ func New(t testing.TB) *Server {
 	s := &Server{
 		t: t, gate: g, base: ctx, ackWait: time.Second, tickets: map[string]bool{}, flying: map[string]*delivery{},
 		channels: map[string]*room{}, files: map[string]*stored{}, answers: map[string]*answerURL{}, failures: map[string][]Failure{},
+		triggers: map[string]*trigger{}, forms: map[string]*View{}, homes: map[string]*View{},
 	}
 	s.changed = sync.NewCond(&s.mu)
 	web := &http.Server{Handler: http.HandlerFunc(s.serve), BaseContext: func(net.Listener) context.Context { return ctx }}
@@ -381,6 +385,10 @@ func (s *Server) call(method string, req request) (any, *refusal) {
 		return s.react(req)
 	case "users.info":
 		return s.user(req)
+	case "views.open":
+		return s.openView(req)
+	case "views.publish":
+		return s.publishView(req)
 	case "files.getUploadURLExternal":
 		return s.beginUpload(req)
 	case "files.completeUploadExternal":
