@@ -94,7 +94,9 @@ const (
 	doApprove  verb = "approve"
 	doScope    verb = "scope" // show what a wider yes would store, and ask for it
 	doDeny     verb = "deny"
-	doConfirm  verb = "confirm" // the second press of a dangerous yes
+	doReason   verb = "reason"   // ask why not
+	doDenyWhy  verb = "deny-why" // the answer to that
+	doConfirm  verb = "confirm"  // the second press of a dangerous yes
 	doResume   verb = "resume"
 	doCancel   verb = "cancel"
 	doRunHeld  verb = "run-held"

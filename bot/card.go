@@ -188,7 +188,13 @@ func (c *cards) rows(a core.Approval) [][]core.Button {
 	}
 	deny := ref
 	deny.Do = doDeny
-	return append(rows, []core.Button{c.buttons.add(labelDeny, "danger", deny)})
+	no := []core.Button{c.buttons.add(labelDeny, "danger", deny)}
+	if !c.caps.Lines {
+		why := ref
+		why.Do = doReason
+		no = append(no, c.buttons.add(labelDenyWhy, "", why))
+	}
+	return append(rows, no)
 }
 
 // outcome is what became of a question: who, what and when.

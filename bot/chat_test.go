@@ -16,6 +16,9 @@ import (
 // chat is a platform in memory: what it shows outlives every process that speaks to it. What it can do is data.
 type chat struct {
 	caps        core.Capabilities
+	forms       bool        // it can show forms
+	expired     bool        // but not for presses as old as these
+	form        *core.Form  // the one that is shown
 	unreachable core.Person // the bot may not begin a conversation with them
 	progress    bool        // status cards are shown; their moment is exact on a virtual clock only
 	inbox       chan delivery
@@ -205,6 +208,22 @@ func (c connection) Direct(_ context.Context, p core.Person) (core.Place, error)
 		return core.Place{}, &core.SendError{Fault: core.FaultGone, Err: errors.New("they have not started the bot")}
 	}
 	return c.placeOf(name(p)), nil
+}
+
+// forms is a connection to a chat that can show forms.
+type forms struct{ connection }
+
+// Ask implements core.Asker. An expired press shows none.
+func (f forms) Ask(_ context.Context, callback string, form core.Form) error {
+	if f.expired {
+		return &core.SendError{Fault: core.FaultRefused, Err: errors.New("expired_trigger_id")}
+	}
+	who, _, _ := strings.Cut(callback, " ")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.form = &form
+	f.chat.heard = append(f.chat.heard, heard{place: form.Place, what: " asks " + who, desk: true, lines: []string{form.Title, form.Label, "[" + form.Submit + "]"}})
+	return nil
 }
 
 // Answer implements core.Answerer. The callback is the place and the person, as the platform would know them.

@@ -77,11 +77,12 @@ func entries() map[string]entry {
 // command carries out a command. Only failures of the store or the machine are returned: everything else is said to the person.
 func (d *Desk) command(ctx context.Context, v *visit, c Command) error {
 	h := d.entries[c.Name]
-	if v.role == access.Nobody && h.role > access.Nobody {
+	elsewhere := d.decidesHere(ctx, v, c)
+	if v.role == access.Nobody && h.role > access.Nobody && !elsewhere {
 		return d.stranger(ctx, v)
 	}
 	err := need(v, h.role)
-	if err == nil {
+	if err == nil || elsewhere {
 		err = h.do(d, ctx, v, c)
 	}
 	switch {

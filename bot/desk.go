@@ -290,7 +290,7 @@ func (d *Desk) act(ctx context.Context, v *visit) error {
 	switch {
 	case v.Bot:
 		return nil
-	case v.Kind == core.InPress:
+	case v.Kind == core.InPress, v.Kind == core.InForm:
 		return d.pressed(ctx, v)
 	case v.Kind == core.InMessage && isStop(v.Text) && d.meant(v):
 		return d.command(ctx, v, Command{Name: "stop"})

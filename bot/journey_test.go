@@ -191,6 +191,8 @@ func (j *journey) do(s *step, waits bool) error {
 	case s.text == "crash":
 		j.replica.crash(j.t)
 		j.replica = j.start()
+	case s.text == "forms come too late":
+		j.chat.expired = true
 	case s.text == "model holds":
 		j.model.hold(true)
 	case s.text == "model goes on":
@@ -287,6 +289,11 @@ func (j *journey) person(line string) error {
 			return fmt.Errorf("there is no such button")
 		}
 		e.Kind, e.Token, e.Callback = core.InPress, token, who+" "+placeName(e.Place)
+	case strings.HasPrefix(text, "(fills in) "):
+		if j.chat.form == nil {
+			return fmt.Errorf("no form is shown")
+		}
+		e.Kind, e.Token, e.Text = core.InForm, j.chat.form.Token, strings.TrimPrefix(text, "(fills in) ")
 	case strings.HasPrefix(text, j.chat.caps.Slash):
 		e.Kind, e.Text = core.InCommand, strings.TrimPrefix(text, j.chat.caps.Slash)
 	default:

@@ -63,6 +63,10 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 		return d.decide(ctx, v, p.Approval, core.Approved, scopeOf(*p), "")
 	case doDeny:
 		return d.decide(ctx, v, p.Approval, core.Denied, core.Once, "")
+	case doReason:
+		return d.askReason(ctx, v, *p)
+	case doDenyWhy:
+		return d.denyWhy(ctx, v, *p)
 	case doScope, doConfirm:
 		return "", d.twice(ctx, v, *p)
 	case doResume, doCancel:

@@ -89,7 +89,11 @@ func (w *world) start() *replica {
 	git := worktree.New(direct{})
 	ag := agent.New(agent.Config{Git: git, Model: w.model, Tools: append(file.Tools(), command.Tools()...), Sandbox: children, Home: w.dir, Context: w.context,
 		Workspaces: []agent.Workspace{{Name: "default", Dir: w.dir, Capabilities: map[string]bool{"filesystem": true, "shell": true}}}, Limits: agent.Limits{Turns: w.turns}})
-	screen, desk := bot.New(bot.Config{Git: git, Store: st, Adapters: []core.Adapter{conn}, Access: access.Access{Configured: w.grants, ApproveOwn: w.own}, Demo: true, Logger: log,
+	var adapter core.Adapter = conn
+	if w.chat.forms {
+		adapter = forms{conn}
+	}
+	screen, desk := bot.New(bot.Config{Git: git, Store: st, Adapters: []core.Adapter{adapter}, Access: access.Access{Configured: w.grants, ApproveOwn: w.own}, Demo: true, Logger: log,
 		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}, Busy: w.busy}}, At: func(core.Place) (string, string) { return "", w.replies }, Notify: w.notify})
 	r.desk = desk
 	r.scheduler = scheduler.New(scheduler.Config{Store: st, Agent: ag, Courier: screen.Courier(), Progress: screen.Progress, Lease: w.clock.lease(), Grace: 10 * time.Millisecond,
@@ -103,7 +107,7 @@ func (w *world) start() *replica {
 	g.Go(func() error { return r.scheduler.Run(ctx) })
 	g.Go(func() error {
 		return conn.Receive(ctx, nil, func(ctx context.Context, events []core.Inbound, cursor []byte) error {
-			return desk.Accept(ctx, conn, events, cursor)
+			return desk.Accept(ctx, adapter, events, cursor)
 		})
 	})
 	go func() {
@@ -291,6 +295,8 @@ func (w *world) given(text string) error {
 		w.busy = words[len(words)-1]
 	case text == "nobody approves their own":
 		w.own = false
+	case text == "forms": // a press can show one
+		w.chat.forms = true
 	case strings.HasPrefix(text, "notify "): // thread, dm, channel
 		w.notify = words[1]
 	case len(words) == 3 && words[1] == "is" && words[2] == "unreachable":

@@ -14,7 +14,9 @@ import (
 	"paragents/cmd/paragents/app"
 	"paragents/cmd/paragents/config"
 	"paragents/core"
+	"paragents/core/access"
 	"paragents/core/audit"
+	"paragents/core/state"
 	"paragents/store"
 	"paragents/store/local"
 )
@@ -187,4 +189,51 @@ func TestCardInTheChannel(t *testing.T) {
 		})
 	}
 	w.srv.Await(channel, thread, func(m slacktest.Message) bool { return strings.Contains(m.Shown(), "wrote eggs.txt") })
+}
+
+// Deny with reason shows a form; what is filled in reaches the model and stands on the card, in every copy. Who has lost the right meanwhile decides nothing, and a press
+// that comes too late is told how a reason is typed.
+func TestDenyWithReason(t *testing.T) {
+	w := cards(t, func(c *config.Config) { c.Approvals.Notify = "channel" })
+	channel := w.srv.Channel()
+	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
+	w.srv.Press(channel, slacktest.Ann, card.TS, "Deny with reason")
+	if form := w.srv.Form(slacktest.Ann); !strings.HasPrefix(form.Title, "Deny ") {
+		t.Errorf("the form is %+v", form)
+	}
+	w.srv.Fill(slacktest.Ann, "we are out of money")
+	for _, at := range []string{"", thread} {
+		w.srv.Await(channel, at, decided("denied by T0TEAM001/U0ANN00001"))
+		w.srv.Await(channel, at, decided("(we are out of money)"))
+	}
+	w.srv.Await(channel, thread, func(m slacktest.Message) bool {
+		return strings.Contains(m.Shown(), "denied by a person (we are out of money)")
+	})
+
+	thread, card = w.asks(channel, slacktest.Bob, "write eggs to eggs.txt")
+	w.srv.Fail("views.open", slacktest.Failure{Error: "expired_trigger_id"})
+	w.srv.Press(channel, slacktest.Bob, card.TS, "Deny with reason")
+	w.srv.Await(channel, thread, func(m slacktest.Message) bool {
+		return m.Only == slacktest.Bob.ID && strings.Contains(m.Shown(), "and the reason behind it") && strings.Contains(m.Shown(), "/paragents deny ")
+	})
+	w.srv.Press(channel, slacktest.Bob, card.TS, "Deny with reason")
+	w.srv.Form(slacktest.Bob)
+	if err := access.Set(t.Context(), w.store, id(slacktest.Eve), access.Approver, func(*state.Batch) {}); err != nil {
+		t.Fatal(err)
+	}
+	w.srv.Press(channel, slacktest.Eve, card.TS, "Deny with reason")
+	w.srv.Form(slacktest.Eve)
+	if err := access.Set(t.Context(), w.store, id(slacktest.Eve), access.Viewer, func(*state.Batch) {}); err != nil {
+		t.Fatal(err)
+	}
+	w.srv.Fill(slacktest.Eve, "I may not any more")
+	w.srv.Await(channel, thread, func(m slacktest.Message) bool { return m.Only == slacktest.Eve.ID })
+	if got := w.entries("refused press"); len(got) != 1 || got[0].Who != id(slacktest.Eve) {
+		t.Errorf("refused: %+v", got)
+	}
+	w.srv.Fill(slacktest.Bob, "no eggs today")
+	w.srv.Await(channel, thread, decided("(no eggs today)"))
+	if n := len(w.entries("decided")); n != 2 {
+		t.Errorf("it was decided %d times", n)
+	}
 }
