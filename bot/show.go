@@ -198,11 +198,13 @@ func (d *Desk) permissions(ctx context.Context, v *visit, c Command) error {
 		}
 		fmt.Fprintf(&b, "- tools: %s\n", strings.Join(w.Capabilities, ", "))
 	}
-	for _, r := range stored.Allow {
-		fmt.Fprintf(&b, "- allow %s (always here, by %s, %s)\n", code(r.Rule), person(r.By), r.At.UTC().Format("2006-01-02 15:04"))
-	}
-	for _, r := range sess.Allow {
-		fmt.Fprintf(&b, "- allow %s (this session, by %s, %s)\n", code(r.Rule), person(r.By), r.At.UTC().Format("2006-01-02 15:04"))
+	for _, l := range []struct {
+		where string
+		rules []scheduler.StoredRule
+	}{{"always here", stored.Allow}, {"this session", sess.Allow}} {
+		for _, r := range l.rules {
+			fmt.Fprintf(&b, "- allow %s (%s, by %s, %s; %s)\n", code(r.Rule), l.where, person(r.By), r.At.UTC().Format("2006-01-02 15:04"), lastUse(r))
+		}
 	}
 	v.say("%s", b.String())
 	return nil
@@ -384,4 +386,12 @@ func (d *Desk) quit(ctx context.Context, v *visit, c Command) error {
 	}
 	v.say(saysLeave)
 	return nil
+}
+
+// lastUse says when a stored rule last let a call through, to the hour.
+func lastUse(r scheduler.StoredRule) string {
+	if r.Used.IsZero() {
+		return "not used yet"
+	}
+	return "last used " + r.Used.UTC().Format("2006-01-02 15") + " h"
 }

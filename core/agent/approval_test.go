@@ -13,6 +13,7 @@ import (
 	"paragents/core/policy"
 	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
+	"paragents/core/state"
 	"paragents/core/tool"
 )
 
@@ -260,4 +261,39 @@ func TestOldApprovalIsAskedAgain(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A stored rule says when it last let a call through, to the hour; what it does not cover, and what it covered within the hour, is not noted.
+func TestLastUseOfAStoredRule(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sh := fake{name: "sh", run: func(context.Context, string) (tool.Result, error) { return tool.Result{Output: "ran"}, nil }}
+		again := func(id string) llmtest.Turn { return llmtest.Call(call(id, "sh", args{"command": "make all"})) }
+		b := on(t, llmtest.NewScript(again("c1"), llmtest.Say("1"), again("c2"), llmtest.Say("2"), again("c3"), llmtest.Say("3")), with(sh))
+		p := b.say("run it")
+		_, err := b.Decide(t.Context(), b.asked(p)[0].ID, scheduler.Decision{State: core.Approved, Scope: core.ForSession, By: schedtest.Author})
+		must(t, err)
+		settle(2 * time.Second)
+		used := func() time.Time {
+			rules, err := b.StoredRules(t.Context(), state.SessionRules(p.Session.ID))
+			must(t, err)
+			if len(rules.Allow) != 1 {
+				t.Fatalf("stored %+v", rules.Allow)
+			}
+			return rules.Allow[0].Used
+		}
+		if at := used(); !at.IsZero() {
+			t.Errorf("used at %s, by the call that a person said yes to", at)
+		}
+		settle(2 * time.Hour)
+		b.answer(b.say("again", p.Session.ID), core.Done)
+		first := used()
+		if since := time.Since(first); since > time.Minute {
+			t.Errorf("used %s ago", since)
+		}
+		settle(30 * time.Minute)
+		b.answer(b.say("once more", p.Session.ID), core.Done)
+		if at := used(); !at.Equal(first) {
+			t.Errorf("noted again at %s", at)
+		}
+	})
 }

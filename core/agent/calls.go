@@ -109,6 +109,7 @@ func (t *turns) settle(ctx context.Context, j judged, a core.Approval) (ask bool
 	case a.State == core.Approved && a.Used.IsZero() && a.Digest == j.digest && !t.stale(j, a):
 		return false, t.start(ctx, j, a.ID)
 	case j.decision == policy.Allow:
+		t.used(ctx, j)
 		return false, t.start(ctx, j, "")
 	case t.log.deniedBefore(t.run.Prompt.ID, j.digest):
 		return false, t.answer(ctx, j.call, core.EndDenied, tellsBefore, j.digest)
@@ -174,6 +175,7 @@ func (t *turns) start(ctx context.Context, j judged, approval core.ApprovalID) e
 
 // readAll runs read-only calls in parallel and writes their results in the order of the calls.
 func (t *turns) readAll(ctx context.Context, reads []judged) error {
+	t.used(ctx, reads...)
 	records := make([]core.Record, len(reads))
 	var wg sync.WaitGroup
 	for i, j := range reads {

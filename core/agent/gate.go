@@ -38,7 +38,14 @@ type judged struct {
 	hosts    []string
 	offers   []string
 	confirm  bool
+	lifted   map[string][]string // by layer: the allow rules that cover it
 }
+
+// The layers of rules that people stored.
+const (
+	storedHere    = "workspace (stored)"
+	storedSession = "session"
+)
 
 // confirm are the rules whose calls a person has to press twice for: what they do cannot be taken back.
 var confirm = []string{"Bash(git push --force:*)", "Bash(rm -r:*)"}
@@ -49,7 +56,7 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 	if err != nil {
 		return nil, err
 	}
-	t.mode = now.Mode
+	t.mode, t.standing = now.Mode, now
 	managed := t.a.cfg.Managed
 	managed.Name, managed.Confirm = "managed", confirm
 	operator := t.ws.Rules
@@ -59,7 +66,7 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 			managed, operator = agreed(managed, o.Managed), agreed(operator, theirs)
 		}
 	}
-	layers := []policy.Layer{managed, operator, stored("workspace (stored)", now.Workspace), stored("session", now.Session)}
+	layers := []policy.Layer{managed, operator, stored(storedHere, now.Workspace), stored(storedSession, now.Session)}
 	if t.mode == core.ModeEdits {
 		layers = append(layers, policy.Layer{Name: "mode edits", Allow: []string{"Write(./**)"}})
 	}
@@ -86,7 +93,7 @@ func (t *turns) replay(checks []tool.Check, dir string, offers []string) []strin
 	if len(offers) == 0 {
 		return nil
 	}
-	p, errs := t.compile(append(slices.Clone(t.layers), policy.Layer{Name: "session", Allow: offers}))
+	p, errs := t.compile(append(slices.Clone(t.layers), policy.Layer{Name: storedSession, Allow: offers}))
 	if len(errs) > 0 {
 		return nil
 	}
@@ -116,7 +123,7 @@ func stored(name string, rules scheduler.Rules) policy.Layer {
 // judge is the one gate: every call of every kind of run passes it, just before it would run. The strictest verdict about anything that the call does is the
 // verdict.
 func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) judged {
-	j := judged{call: c, plan: plan, spec: spec, decision: policy.Allow, writes: slices.Clone(plan.Writes)}
+	j := judged{call: c, plan: plan, spec: spec, decision: policy.Allow, writes: slices.Clone(plan.Writes), lifted: map[string][]string{}}
 	j.action = core.Action{Tool: spec.Name, Input: []byte(c.Arguments), Show: plan.Show, Dir: plan.Dir}
 	checks := plan.Checks
 	if len(checks) == 0 { // a tool that names nothing is judged by its own name
@@ -136,6 +143,11 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 		}
 		j.hosts = append(j.hosts, v.URLs...)
 		j.confirm = j.confirm || v.Confirm
+		for _, m := range v.Matches {
+			if m.Layer == storedHere || m.Layer == storedSession {
+				j.lifted[m.Layer] = append(j.lifted[m.Layer], m.Rule)
+			}
+		}
 		unbound := ""
 		for _, path := range v.Scripts {
 			if j.action.Scripts == nil {
@@ -173,6 +185,15 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 	j.writes = slices.Compact(j.writes)
 	j.digest = j.action.Digest()
 	return j
+}
+
+// used notes which stored rules let calls through.
+func (t *turns) used(ctx context.Context, calls ...judged) {
+	for _, j := range calls {
+		if err := t.run.Used(ctx, t.standing, j.lifted[storedSession], j.lifted[storedHere]); err != nil {
+			t.logger.Info("the last use of a stored rule is not noted", "error", err)
+		}
+	}
 }
 
 // approval is the question that the verdict asks.

@@ -21,18 +21,19 @@ var systemText string
 
 // turns is one run of one prompt.
 type turns struct {
-	a      *Agent
-	run    *scheduler.Run
-	ws     Workspace
-	around string // the workspace's own directory, when the session works in a worktree
-	env    *tool.Env
-	world  policy.World
-	layers []policy.Layer // of rules, as compiled last
-	log    *transcript
-	system string
-	mode   core.Mode // at the last judgement
-	began  time.Time
-	logger *slog.Logger
+	a        *Agent
+	run      *scheduler.Run
+	ws       Workspace
+	around   string // the workspace's own directory, when the session works in a worktree
+	env      *tool.Env
+	world    policy.World
+	layers   []policy.Layer     // of rules, as compiled last
+	standing scheduler.Standing // at the last judgement
+	log      *transcript
+	system   string
+	mode     core.Mode // the same
+	began    time.Time
+	logger   *slog.Logger
 
 	asked int
 	usage core.Usage

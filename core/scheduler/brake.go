@@ -3,7 +3,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"paragents/core"
@@ -47,26 +46,6 @@ func (s *Scheduler) Thaw(ctx context.Context, scope freeze.Scope, who core.Perso
 // Frozen reads what is frozen.
 func (s *Scheduler) Frozen(ctx context.Context) (freeze.Frozen, error) {
 	return freeze.Read(ctx, s.store)
-}
-
-// RevokeRule takes a stored rule away from a session or workspace, with the commit it is gone everywhere.
-func (s *Scheduler) RevokeRule(ctx context.Context, key store.Key, rule string, who core.Person) error {
-	return s.retry(ctx, "revoke rule", func() error {
-		d, now, err := state.Get[Rules](ctx, s.store, key)
-		if err != nil {
-			return err
-		}
-		kept := slices.DeleteFunc(slices.Clone(d.Value.Allow), func(r StoredRule) bool { return r.Rule == rule })
-		if len(kept) == len(d.Value.Allow) {
-			return fmt.Errorf("rule %s: %w; permissions shows those that are stored", rule, core.ErrNotFound)
-		}
-		b := &state.Batch{}
-		b.Durable = true
-		b.Update(key, d.Version, Rules{Allow: kept})
-		b.Append(state.Audit, Entry{Time: now, What: "rule revoked", Who: who, Rule: rule})
-		_, err = b.Commit(ctx, s.store)
-		return err
-	})
 }
 
 // maxRevoked bounds the sessions of a person that Revoke goes through.
