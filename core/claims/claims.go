@@ -6,6 +6,7 @@ package claims
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -69,28 +70,25 @@ func (b Book) Conflicts(id core.PromptID, apart string, want []preflight.Claim, 
 	if len(want) == 0 {
 		return nil
 	}
-	others := b.others(id, apart)
 	over := b.Holders[id].Over
-	return slices.DeleteFunc(preflight.NewIndex(want, fold).Conflicts(others), func(c preflight.Conflict) bool {
+	return slices.DeleteFunc(preflight.NewIndex(want, fold).Conflicts(b.others(id, apart)), func(c preflight.Conflict) bool {
 		return slices.Contains(over[c.Owner], c.Mine)
 	})
 }
 
 // others are the claims of all other prompts that can meet those of a prompt in a directory: from another directory, those on what the repository shares.
-func (b Book) others(id core.PromptID, apart string) map[core.PromptID][]preflight.Claim {
-	out := make(map[core.PromptID][]preflight.Claim, len(b.Holders))
-	for other, h := range b.Holders {
-		switch {
-		case other == id:
-		case h.Apart == apart:
-			out[other] = h.Claims
-		default:
-			if shared := slices.DeleteFunc(slices.Clone(h.Claims), func(c preflight.Claim) bool { return !c.Shared() }); len(shared) > 0 {
-				out[other] = shared
+func (b Book) others(id core.PromptID, apart string) iter.Seq2[core.PromptID, []preflight.Claim] {
+	return func(yield func(core.PromptID, []preflight.Claim) bool) {
+		for other, h := range b.Holders {
+			held := h.Claims
+			if h.Apart != apart {
+				held = slices.DeleteFunc(slices.Clone(held), func(c preflight.Claim) bool { return !c.Shared() })
+			}
+			if other != id && !yield(other, held) {
+				return
 			}
 		}
 	}
-	return out
 }
 
 // Claim adds to what a prompt holds; it waits for nothing any more. who says who it is, for a prompt that is new in the book.

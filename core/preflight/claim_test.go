@@ -3,6 +3,7 @@ package preflight_test
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path"
 	"reflect"
 	"slices"
@@ -210,7 +211,7 @@ func TestConflictsAreTheOverlaps(t *testing.T) {
 				}
 			}
 		}
-		got := preflight.NewIndex(mine, fold).Conflicts(others)
+		got := preflight.NewIndex(mine, fold).Conflicts(maps.All(others))
 		for _, c := range got {
 			if !want[c] {
 				t.Fatalf("%+v is no overlap", c)
@@ -264,11 +265,11 @@ var wanted = []preflight.Claim{"pkg/p7/main.go", "pkg/new/a.go", "docs/p9/index.
 
 func TestConflictsAllocateLittle(t *testing.T) {
 	others, x := live(), preflight.NewIndex(wanted, false)
-	if got := x.Conflicts(others); len(got) != 2 {
+	if got := x.Conflicts(maps.All(others)); len(got) != 2 {
 		t.Fatalf("conflicts: %+v", got)
 	}
 	// A few for what is found, none a claim.
-	if n := testing.AllocsPerRun(20, func() { x.Conflicts(others) }); n > 50 {
+	if n := testing.AllocsPerRun(20, func() { x.Conflicts(maps.All(others)) }); n > 50 {
 		t.Errorf("%v allocations for 1,000 claims", n)
 	}
 }
@@ -279,7 +280,7 @@ func BenchmarkConflicts1000(b *testing.B) {
 			others := live()
 			b.ReportAllocs()
 			for b.Loop() {
-				if n := len(preflight.NewIndex(wanted, fold).Conflicts(others)); n != 2 {
+				if n := len(preflight.NewIndex(wanted, fold).Conflicts(maps.All(others))); n != 2 {
 					b.Fatalf("%d conflicts", n)
 				}
 			}

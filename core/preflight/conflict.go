@@ -2,6 +2,7 @@ package preflight
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -66,7 +67,7 @@ func above(p string, git bool) (string, bool) {
 
 // Conflicts are the overlaps with the claims of others, which must not hold the prompt itself: sorted by owner, then by claim. It takes time in proportion to the
 // number of claims of others, and allocates only for globs and for what it finds.
-func (x *Index) Conflicts(others map[core.PromptID][]Claim) []Conflict {
+func (x *Index) Conflicts(others iter.Seq2[core.PromptID, []Claim]) []Conflict {
 	var out []Conflict
 	for owner, claims := range others {
 		for _, c := range claims {

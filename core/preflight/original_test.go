@@ -1,6 +1,7 @@
 package preflight_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 
@@ -66,7 +67,7 @@ func TestOriginalCapabilitiesAreNoConflict(t *testing.T) {
 	w := judged(t)
 	overlaps := func(a, b string) int {
 		x := preflight.NewIndex(preflight.Infer(a, w).Claims, false)
-		return len(x.Conflicts(map[id][]preflight.Claim{"b": preflight.Infer(b, w).Claims}))
+		return len(x.Conflicts(maps.All(map[id][]preflight.Claim{"b": preflight.Infer(b, w).Claims})))
 	}
 	if n := overlaps("python a.py", "python b.py"); n != 0 {
 		t.Errorf("two scripts: %d conflicts", n)
@@ -85,7 +86,7 @@ func TestB055CheckoutMeetsEveryEdit(t *testing.T) {
 		if !slices.Contains(claims, ".") || !slices.Contains(claims, preflight.GitIndex) {
 			t.Errorf("%s claims %q", command, claims)
 		}
-		if got := preflight.NewIndex(claims, false).Conflicts(map[id][]preflight.Claim{"1": edit}); len(got) != 1 || got[0].Theirs != "src/main.go" {
+		if got := preflight.NewIndex(claims, false).Conflicts(maps.All(map[id][]preflight.Claim{"1": edit})); len(got) != 1 || got[0].Theirs != "src/main.go" {
 			t.Errorf("%s against an edit of src/main.go: %v", command, got)
 		}
 	}

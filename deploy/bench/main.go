@@ -117,7 +117,7 @@ func residentSet(pid int) (int64, error) {
 // benchmarks runs the Go benchmarks that have an aim.
 func benchmarks() error {
 	for _, b := range []struct{ pkg, pattern string }{
-		{"./core/policy/...", "Judge"}, {"./store/local/...", "Commit"}, {"./store/redis", "Commit"}, {"./core/preflight", "."}, {"./bot/markup", "."},
+		{"./core/policy/...", "Judge"}, {"./store/local/...", "Commit"}, {"./store/redis", "Commit"}, {"./core/preflight", "."}, {"./core/claims", "."}, {"./bot/markup", "."},
 		{"./core/scheduler", "Stored|Press"},
 	} {
 		cmd := exec.Command("go", "test", "-run", "^$", "-bench", b.pattern, "-benchtime", "300ms", b.pkg)
