@@ -36,6 +36,7 @@ var layers = []struct {
 	{"core/fleet", []string{"core", "core/state", "core/access", "store"}, "what the replicas go by is known below everything that goes by it"},
 	{"core/workspace", []string{"core", "core/state", "store"}, "which directory a workspace is follows from the directory and a document"},
 	{"core/scheduler", []string{"core", "core/state", "core/audit", "core/freeze", "core/fleet", "core/claims", "core/preflight", "core/scheduler", "store", "store/local", "store/redis", "core/llm"}, "the scheduler moves prompts; what runs them, and what people see, is handed in"},
+	{"core/janitor", []string{"core", "core/state", "core/scheduler", "core/worktree", "store"}, "what may go is said by documents and git; nobody is asked"},
 	{"core/delivery", []string{"core", "core/state", "core/delivery", "core/scheduler", "store", "store/local"}, "sending knows letters and adapters, not what is in them"},
 	{"core/agent", []string{"core", "store"}, "the agent stands on everything in core, and on no chat"},
 	{"core", nil, "nouns import nothing of ours, so that everybody can import them"},

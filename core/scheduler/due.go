@@ -105,9 +105,9 @@ func (s *Scheduler) unanswered(ctx context.Context, b *state.Batch, a core.Appro
 	return nil
 }
 
-// keepClosed is how long a closed session and all that belongs to it are kept; keepAudit, the audit log.
+// KeepClosed is how long a closed session and all that belongs to it are kept; keepDead, the name of a dead replica.
 const (
-	keepClosed = 90 * 24 * time.Hour
+	KeepClosed = 90 * 24 * time.Hour
 	keepDead   = 24 * time.Hour
 )
 

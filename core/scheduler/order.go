@@ -300,7 +300,7 @@ func (s *Scheduler) Close(ctx context.Context, id core.SessionID, who core.Perso
 // shut closes a session in a batch; the caller writes it.
 func (s *Scheduler) shut(ctx context.Context, b *state.Batch, v *core.Session, who core.Person) error {
 	v.Closed = true
-	b.InsertNow(state.GC, string(v.ID), keepClosed)
+	b.InsertNow(state.GC, string(v.ID), KeepClosed)
 	_, err := s.cancelAll(ctx, b, v, who, everyPrompt)
 	return err
 }

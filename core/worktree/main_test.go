@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -17,7 +18,10 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m)
+	goleak.VerifyTestMain(m, goleak.Cleanup(func(code int) {
+		_ = os.RemoveAll(repository)
+		os.Exit(code)
+	}))
 }
 
 // bench is a repository with two files and one commit on main, and what makes worktrees of it.
@@ -32,14 +36,25 @@ func on(t *testing.T) *bench {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	must(t, err)
 	b := &bench{t, dir, worktree.New(direct{})}
-	b.run(dir, "git", "init", "-q", "-b", "main")
-	b.run(dir, "git", "config", "user.name", "Ann")
-	b.run(dir, "git", "config", "user.email", "ann@example.org")
-	b.write(dir, "menu.txt", "soup\nbread\ntea\n")
-	b.write(dir, "README.md", "about\n")
-	b.commit(dir, "begin")
+	first.Do(func() {
+		repository, err = os.MkdirTemp("", "repository-")
+		must(t, err)
+		b.run(repository, "git", "init", "-q", "-b", "main")
+		b.run(repository, "git", "config", "user.name", "Ann")
+		b.run(repository, "git", "config", "user.email", "ann@example.org")
+		b.write(repository, "menu.txt", "soup\nbread\ntea\n")
+		b.write(repository, "README.md", "about\n")
+		b.commit(repository, "begin")
+	})
+	must(t, os.CopyFS(dir, os.DirFS(repository)))
 	return b
 }
+
+// repository is what every bench is a copy of.
+var (
+	first      sync.Once
+	repository string
+)
 
 // direct starts commands without a helper, which costs more than git does.
 type direct struct{}

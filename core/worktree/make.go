@@ -151,11 +151,11 @@ func (g *Git) ignore(ctx context.Context, workspace string) error {
 	return errors.Join(err, f.Close())
 }
 
-// clear removes a worktree's directory and what git knows of it; the branch stays.
+// clear removes a worktree's directory and what git knows of it, as far as they are there; the branch stays.
 func (g *Git) clear(ctx context.Context, a At) error {
-	_, removed := g.call(ctx, call{dir: a.Workspace, limit: slow}, "worktree", "remove", "--force", "--force", "--", a.root())
-	if removed != nil && ctx.Err() != nil {
-		return removed
+	common, err := g.line(ctx, a.Workspace, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	if err != nil {
+		return err
 	}
 	root, err := os.OpenRoot(a.Workspace)
 	if err != nil {
@@ -165,14 +165,7 @@ func (g *Git) clear(ctx context.Context, a At) error {
 	if err := root.RemoveAll(a.rel()); err != nil {
 		return fmt.Errorf("remove worktree %s: %w", a.root(), err)
 	}
-	if removed == nil {
-		return nil
-	}
-	// Git did not know it, or knew half of it: what it knows is found by the path.
-	common, err := g.line(ctx, a.Workspace, "rev-parse", "--path-format=absolute", "--git-common-dir")
-	if err != nil {
-		return err
-	}
+	// Git would refuse to forget what is locked or half there; it is found by the path.
 	known, err := os.ReadDir(filepath.Join(common, "worktrees"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("look for what git knows of worktree %s: %w", a.root(), err)

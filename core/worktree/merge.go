@@ -141,7 +141,7 @@ func (g *Git) Apply(ctx context.Context, a At, p Plan) error {
 		return err
 	}
 	if len(dirty) > 0 {
-		return refuse("%s changed in %s and not committed, and the merge would write it; commit it there or put it back first", strings.Join(dirty[:min(len(dirty), 5)], ", "), top)
+		return refuse("%s was changed in %s and is not committed, and the merge would write it; commit it there or put it back first", strings.Join(dirty[:min(len(dirty), 5)], ", "), top)
 	}
 	for _, f := range same {
 		if _, err := g.git(ctx, top, "update-index", "--add", "--remove", "--", f); err != nil {

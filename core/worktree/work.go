@@ -78,8 +78,12 @@ func (g *Git) Work(ctx context.Context, a At) (Work, error) {
 	return w, g.stat(ctx, a, &w)
 }
 
-// base is what the session's work is compared with: its base branch, or where it began if that branch is gone.
+// base is what the session's work is compared with: its base branch, or where it began if that branch is gone; of a session of which nothing is known any more, what the
+// workspace's checkout stands on.
 func (g *Git) base(ctx context.Context, a At) (string, error) {
+	if a.Session.Worktree.Base == "" {
+		return g.line(ctx, a.Workspace, "rev-parse", "--verify", "HEAD^{commit}")
+	}
 	out, err := g.line(ctx, a.root(), "rev-parse", "--verify", "--quiet", "refs/heads/"+a.Session.Worktree.Base)
 	if failed(err, 1) {
 		return a.Session.Worktree.Commit, nil

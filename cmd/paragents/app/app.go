@@ -22,6 +22,7 @@ import (
 	"paragents/core/access"
 	"paragents/core/agent"
 	"paragents/core/fleet"
+	"paragents/core/janitor"
 	"paragents/core/llm"
 	"paragents/core/llm/demo"
 	"paragents/core/llm/openai"
@@ -117,6 +118,7 @@ type App struct {
 	sandbox   *sandbox.Runner
 	meter     *metric.Meter
 	premises  *premises
+	janitor   *janitor.Janitor
 }
 
 // Options say how the parts are put together for one subcommand.
@@ -189,6 +191,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	}
 	a.Scheduler, a.Screen, a.Desk = scheduler.New(sc), screen, desk
 	desk.Serve(a.Scheduler)
+	a.janitor = janitor.New(janitor.Config{Store: counted, Git: git, Serves: premises.dirs, Alone: a.Scheduler.Alone, Logger: log})
 	return a, nil
 }
 

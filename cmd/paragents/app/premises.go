@@ -49,6 +49,15 @@ func (p *premises) serves(name string) bool {
 	return slices.ContainsFunc(p.served(), func(w agent.Workspace) bool { return w.Name == name })
 }
 
+// dirs are the directories of the workspaces that may be worked in, by name.
+func (p *premises) dirs() map[string]string {
+	out := map[string]string{}
+	for _, w := range p.served() {
+		out[w.Name] = w.Dir
+	}
+	return out
+}
+
 // problems say what is not served, and why.
 func (p *premises) problems() []string {
 	p.mu.Lock()
