@@ -156,7 +156,7 @@ func (d *Desk) root(sess core.Session) (*os.Root, error) {
 	}
 	root, err := os.OpenRoot(sess.Dir(dir))
 	if errors.Is(err, fs.ErrNotExist) && sess.Worktree != nil {
-		return nil, fmt.Errorf("%w: "+saysNoTree, core.ErrRefused, named(sess))
+		return nil, fmt.Errorf("%w: "+saysNoTree, core.ErrRefused, plain(sess))
 	}
 	return root, err
 }

@@ -211,6 +211,9 @@ func (d *Desk) close(ctx context.Context, v *visit, c Command) error {
 		}
 	}
 	v.say(saysClosed, named(s))
+	if len(s.Queue) == 0 {
+		d.retire(ctx, s)
+	}
 	return nil
 }
 

@@ -404,5 +404,8 @@ func trim(err error) string {
 	return text
 }
 
+// plain is named for errors, whose markup is made literal.
+func plain(s core.Session) string { return string(s.Ref) + " " + s.Title }
+
 // named is a session as people read it: its ref and its title, always together.
 func named(s core.Session) string { return code(string(s.Ref)) + " " + escape(s.Title) }

@@ -36,13 +36,13 @@ func (d *Desk) decideWork(ctx context.Context, v *visit, c Command) error {
 		return err
 	}
 	if t := w.Session.Worktree; t.Discarded != "" && w.Session.Closed {
-		return fmt.Errorf("%w: "+saysDiscardedBy, core.ErrDecided, person(t.By), t.At.UTC().Format("15:04:05"))
+		return fmt.Errorf("%w: "+saysDiscardedBy, core.ErrDecided, t.By, t.At.UTC().Format("15:04:05"))
 	}
 	if c.Name == "keep" {
 		return d.keep(ctx, v, at)
 	}
 	if w.Prompt.State == core.Running {
-		return fmt.Errorf("%w: "+saysAtWork, core.ErrRefused, named(w.Session), v.caps.Slash)
+		return fmt.Errorf("%w: "+saysAtWork, core.ErrRefused, plain(w.Session), v.caps.Slash)
 	}
 	repository, err := d.cfg.Git.Repository(ctx, at.Workspace)
 	if err != nil {
@@ -56,7 +56,7 @@ func (d *Desk) decideWork(ctx context.Context, v *visit, c Command) error {
 		work, err := d.cfg.Git.Work(ctx, at)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			return fmt.Errorf("%w: "+saysNoTree, core.ErrRefused, named(w.Session))
+			return fmt.Errorf("%w: "+saysNoTree, core.ErrRefused, plain(w.Session))
 		case err != nil:
 			return err
 		case digest != "" && digest != work.Digest:
@@ -81,18 +81,21 @@ func (d *Desk) merge(ctx context.Context, v *visit, w scheduler.View, at worktre
 	git, sess := d.cfg.Git, w.Session
 	merged := core.Event{State: string(core.WorkMerged), Text: sess.Worktree.Base}
 	record := func(head string) error {
-		_, err := d.s.Work(ctx, sess.ID, v.Person, merged, func(_ core.Session, t *core.Worktree) error {
+		now, err := d.s.Work(ctx, sess.ID, v.Person, merged, func(_ core.Session, t *core.Worktree) error {
 			if t.Merged == head {
-				return fmt.Errorf("%w: "+saysMergedBy, core.ErrDecided, person(t.By), t.At.UTC().Format("15:04:05"))
+				return fmt.Errorf("%w: "+saysMergedBy, core.ErrDecided, t.By, t.At.UTC().Format("15:04:05"))
 			}
 			t.Merged, t.Conflicts, t.Kept, t.By, t.At = head, nil, false, v.Person, d.s.Now()
 			return nil
 		})
+		if err == nil && w.Replica == "" {
+			d.retire(ctx, now)
+		}
 		return err
 	}
 	if work.Empty() {
 		if work.Head == sess.Worktree.Commit {
-			return fmt.Errorf("%w: "+saysNothingToMerge, core.ErrRefused, named(sess))
+			return fmt.Errorf("%w: "+saysNothingToMerge, core.ErrRefused, plain(sess))
 		}
 		return record(work.Head)
 	}
@@ -135,7 +138,7 @@ func (d *Desk) keep(ctx context.Context, v *visit, at worktree.At) error {
 	e := core.Event{State: string(core.WorkKept), Text: at.Dir()}
 	_, err := d.s.Work(ctx, at.Session.ID, v.Person, e, func(_ core.Session, t *core.Worktree) error {
 		if t.Kept {
-			return fmt.Errorf("%w: "+saysKeptBy, core.ErrDecided, person(t.By), t.At.UTC().Format("15:04:05"), at.Dir())
+			return fmt.Errorf("%w: "+saysKeptBy, core.ErrDecided, t.By, t.At.UTC().Format("15:04:05"), at.Dir())
 		}
 		t.Kept, t.By, t.At = true, v.Person, d.s.Now()
 		return nil
@@ -163,7 +166,7 @@ func (d *Desk) discard(ctx context.Context, v *visit, w scheduler.View, at workt
 	}
 	sess, err := d.s.Work(ctx, w.Session.ID, v.Person, core.Event{State: string(core.WorkDiscarded)}, func(s core.Session, t *core.Worktree) error {
 		if t.Discarded != "" {
-			return fmt.Errorf("%w: "+saysDiscardedBy, core.ErrDecided, person(t.By), t.At.UTC().Format("15:04:05"))
+			return fmt.Errorf("%w: "+saysDiscardedBy, core.ErrDecided, t.By, t.At.UTC().Format("15:04:05"))
 		}
 		t.Discarded, t.By, t.At = work.Digest, v.Person, d.s.Now()
 		return nil
@@ -176,14 +179,21 @@ func (d *Desk) discard(ctx context.Context, v *visit, w scheduler.View, at workt
 			return err
 		}
 	}
-	if w.Replica != "" { // who works there ends first; the janitor sees to the rest
-		return nil
-	}
-	at.Session = sess
-	if _, why, err := d.cfg.Git.Retire(ctx, at); err != nil || why != "" {
-		d.cfg.Logger.Warn("cannot remove a discarded worktree yet; the janitor tries again", "session", sess.Ref, "why", why, "error", err)
+	if w.Replica == "" { // else who works there ends first, and the janitor sees to it
+		d.retire(ctx, sess)
 	}
 	return nil
+}
+
+// retire takes the worktree of a closed session away, if nothing in it is needed. Best effort: the janitor tries again.
+func (d *Desk) retire(ctx context.Context, sess core.Session) {
+	at, err := d.cfg.at(sess)
+	if err != nil || !sess.Closed {
+		return // it has none here, or goes on working in it
+	}
+	if _, why, err := d.cfg.Git.Retire(ctx, at); err != nil || why != "" {
+		d.cfg.Logger.Info("not removing a worktree", "session", sess.Ref, "why", why, "error", err)
+	}
 }
 
 // giveBack merges the base into the session's branch and has the session resolve what is in conflict.
@@ -191,11 +201,11 @@ func (d *Desk) giveBack(ctx context.Context, v *visit, w scheduler.View, at work
 	sess := w.Session
 	switch {
 	case sess.Closed:
-		return fmt.Errorf("%w: "+saysResolveClosed, core.ErrRefused, named(sess), at.Dir())
+		return fmt.Errorf("%w: "+saysResolveClosed, core.ErrRefused, plain(sess), at.Dir())
 	case len(sess.Queue) > 0:
-		return fmt.Errorf("%w: "+saysAtWork, core.ErrRefused, named(sess), v.caps.Slash)
+		return fmt.Errorf("%w: "+saysAtWork, core.ErrRefused, plain(sess), v.caps.Slash)
 	case work.Merging && len(sess.Worktree.Conflicts) > 0:
-		return fmt.Errorf("%w: "+saysGivenBefore, core.ErrDecided, files(sess.Worktree.Conflicts))
+		return fmt.Errorf("%w: "+saysGivenBefore, core.ErrDecided, strings.Join(sess.Worktree.Conflicts, ", "))
 	}
 	if !work.Merging { // else it was cut off before it was written down
 		if _, err := d.cfg.Git.Save(ctx, at, work, fmt.Sprintf("%s\n\nSession %s of Paragents.", sess.Title, sess.Ref)); err != nil {
@@ -240,7 +250,7 @@ func (d *Desk) isolate(ctx context.Context, v *visit, c Command) error {
 		return err
 	}
 	if d.cfg.Git == nil {
-		return fmt.Errorf("%w: "+saysNotApart, core.ErrRefused, named(sess))
+		return fmt.Errorf("%w: "+saysNotApart, core.ErrRefused, plain(sess))
 	}
 	if _, err := d.cfg.Git.Begin(ctx, dir); err != nil {
 		return err

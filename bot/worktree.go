@@ -16,7 +16,7 @@ import (
 // at is where an isolated session works, as far as this replica can say.
 func (c Config) at(sess core.Session) (worktree.At, error) {
 	if sess.Worktree == nil || !sess.Worktree.Made || c.Git == nil {
-		return worktree.At{}, fmt.Errorf("%w: "+saysNotApart, core.ErrRefused, named(sess))
+		return worktree.At{}, fmt.Errorf("%w: "+saysNotApart, core.ErrRefused, plain(sess))
 	}
 	dir, err := c.dir(sess.Workspace)
 	return worktree.At{Workspace: dir, Session: sess}, err
@@ -144,7 +144,7 @@ func count(n int, thing string) string {
 func (d *Desk) showWork(ctx context.Context, v *visit, sess core.Session) error {
 	p, _, err := d.cfg.workPage(ctx, sess)
 	if errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%w: "+saysNoTree, core.ErrRefused, named(sess))
+		return fmt.Errorf("%w: "+saysNoTree, core.ErrRefused, plain(sess))
 	}
 	if err == nil {
 		v.out = append(v.out, p)
