@@ -16,6 +16,35 @@ import (
 // maxAsked is how many admins hear of one who asks to be let in.
 const maxAsked = 5
 
+// stranger tells somebody who may not, how access is given.
+func (d *Desk) stranger(ctx context.Context, v *visit) error {
+	if in, err := d.enter(ctx, v); in || err != nil {
+		return err
+	}
+	if v.role > access.Nobody {
+		v.say(saysNotEnough, access.Operator, v.role)
+		return nil
+	}
+	switch {
+	case v.canAsk() && !v.Place.Private:
+		return d.offerAsking(ctx, v, saysMayAsk)
+	case !v.Place.Private:
+		return nil // where everybody would read the answer, only those who are let in get one
+	}
+	code, err := access.Offer(ctx, d.cfg.Store, access.Pairing{Person: v.Person, Name: v.Name, Place: v.Place})
+	switch {
+	case errors.Is(err, core.ErrRefused):
+		v.say(saysError, escape(trim(err)))
+	case err != nil:
+		return err
+	case v.canAsk():
+		return d.offerAsking(ctx, v, fmt.Sprintf(saysStranger, "paragents pair "+code))
+	default:
+		v.say(saysStranger, "paragents pair "+code)
+	}
+	return nil
+}
+
 // offerAsking tells a stranger, alone, that they can ask to be let in.
 func (d *Desk) offerAsking(ctx context.Context, v *visit, text string) error {
 	var bs buttons

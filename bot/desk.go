@@ -353,32 +353,6 @@ func (d *Desk) changed(ctx context.Context, v *visit) error {
 	return err
 }
 
-// stranger tells somebody who may not, how access is given.
-func (d *Desk) stranger(ctx context.Context, v *visit) error {
-	if v.role > access.Nobody {
-		v.say(saysNotEnough, access.Operator, v.role)
-		return nil
-	}
-	switch {
-	case v.canAsk() && !v.Place.Private:
-		return d.offerAsking(ctx, v, saysMayAsk)
-	case !v.Place.Private:
-		return nil // where everybody would read the answer, only those who are let in get one
-	}
-	code, err := access.Offer(ctx, d.cfg.Store, access.Pairing{Person: v.Person, Name: v.Name, Place: v.Place})
-	switch {
-	case errors.Is(err, core.ErrRefused):
-		v.say(saysError, escape(trim(err)))
-	case err != nil:
-		return err
-	case v.canAsk():
-		return d.offerAsking(ctx, v, fmt.Sprintf(saysStranger, "paragents pair "+code))
-	default:
-		v.say(saysStranger, "paragents pair "+code)
-	}
-	return nil
-}
-
 func (d *Desk) unknown(v *visit, c Command) {
 	text := fmt.Sprintf(saysNoCommand, code(cutRunes(c.Name, 40)))
 	if n := nearest(c.Name); n != "" {

@@ -172,7 +172,7 @@ const (
 	saysModelReal     = "configured"
 	saysWorkspacesAre = "- workspaces: %s\n"
 	saysNoSecrets     = "**Nothing is set up in a chat, and secrets do not belong here.** If that was one, take it back where it was made. On the machine, they go into the configuration or the environment."
-	saysOnTheMachine  = "\n**On the machine:** the configuration connects platforms and the model (`paragents config show`), `paragents doctor` checks everything, `paragents pair CODE` lets a person in."
+	saysOnTheMachine  = "\n**On the machine:** `paragents setup` shows what can be connected, and what to run for it. The model stands in the configuration (`paragents config show`), `paragents doctor` checks everything, `paragents pair CODE` lets a person in."
 
 	labelRun  = "Run"
 	labelDrop = "Drop"
@@ -229,6 +229,7 @@ const (
 	saysNowWrite     = "Write what is to be done."
 	saysNowLook      = "`%slist` shows what goes on."
 	saysAlone        = "alone with me"
+	saysWelcomed     = "Welcome: you are %s now, everywhere. Write what is to be done; /help shows the rest."
 	saysNotLetIn     = "An admin said no: I may not work for you. You can ask again tomorrow."
 )
 

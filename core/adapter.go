@@ -197,6 +197,11 @@ type (
 	Historian interface {
 		History(ctx context.Context, p Place, before string, n int) (said []Inbound, more bool, err error)
 	}
+	// Prober asks the platform what can be asked without receiving: what account this is, what it may, how events come in, each in a few words. The error says what
+	// does not work, and what to do.
+	Prober interface {
+		Probe(ctx context.Context) (found []string, err error)
+	}
 	// Noter tells what limits the bot on this platform without being wrong, in sentences that say how to change it.
 	Noter interface {
 		Notes() []string

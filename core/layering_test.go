@@ -48,7 +48,7 @@ var layers = []struct {
 	{"adapters/slack", []string{"core", "adapters/adaptertest", "adapters/slack"}, "an adapter knows places, messages and events as plain data, and its own client; never the bot, the store or another adapter"},
 	{"adapters", []string{"core", "adapters/adaptertest"}, "an adapter knows places, messages and events as plain data, and its own client; never the bot, the store or another adapter"},
 	{"bot", []string{"core", "store", "bot", "store/local"}, "the bot speaks to every platform alike: it sees no adapter"},
-	{"cmd", []string{"core", "store", "bot", "adapters", "cmd"}, "cmd wires it all"},
+	{"cmd", []string{"core", "store", "bot", "adapters", "cmd", "deploy/slack"}, "cmd wires it all, and hands out the manifest of the Slack app"},
 	{"deploy", []string{"core", "store", "bot", "adapters", "cmd", "deploy"}, "benches and demos stand on top"},
 }
 

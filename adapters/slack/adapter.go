@@ -89,6 +89,7 @@ var (
 	_ core.Director  = (*Adapter)(nil)
 	_ core.Checker   = (*Adapter)(nil)
 	_ core.Historian = (*Adapter)(nil)
+	_ core.Prober    = (*Adapter)(nil)
 	_ core.Noter     = (*Adapter)(nil)
 )
 
@@ -182,10 +183,12 @@ func (a *Adapter) Sockets() (here, total int) {
 
 // account is the bot itself, as the platform knows it.
 type account struct {
-	Team   string // workspace
-	User   string // the bot's user, whom people mention
-	Bot    string // the bot's other id, in bot_id of what it wrote
-	Scopes string // granted, comma-separated; empty when the platform did not say
+	Team     string // workspace
+	User     string // the bot's user, whom people mention
+	Name     string // of the bot, for people
+	TeamName string
+	Bot      string // the bot's other id, in bot_id of what it wrote
+	Scopes   string // granted, comma-separated; empty when the platform did not say
 }
 
 // self asks who the bot is, once.
@@ -202,7 +205,7 @@ func (a *Adapter) self(ctx context.Context) (account, error) {
 		if err != nil {
 			return err
 		}
-		*me = account{Team: r.TeamID, User: r.UserID, Bot: r.BotID, Scopes: r.Header.Get("X-OAuth-Scopes")}
+		*me = account{Team: r.TeamID, User: r.UserID, Name: r.User, TeamName: r.Team, Bot: r.BotID, Scopes: r.Header.Get("X-OAuth-Scopes")}
 		return nil
 	})
 	if err != nil {

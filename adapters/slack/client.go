@@ -166,12 +166,16 @@ func code(err error) string {
 
 // read calls a method that only reads, and decodes the answer into out. Its errors are those of the library, for call to judge.
 func (a *Adapter) read(ctx context.Context, method string, args url.Values, out any) error {
+	return a.readAs(ctx, a.cfg.BotToken, method, args, out)
+}
+
+func (a *Adapter) readAs(ctx context.Context, token, method string, args url.Values, out any) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.cfg.APIURL+method, strings.NewReader(args.Encode()))
 	if err != nil {
 		return err
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	req.Header.Set("Authorization", "Bearer "+a.cfg.BotToken)
+	req.Header.Set("Authorization", "Bearer "+token)
 	resp, err := transport{a.http}.Do(req)
 	if err != nil {
 		return err

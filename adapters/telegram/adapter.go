@@ -84,6 +84,7 @@ var (
 	_ core.Threader = (*Adapter)(nil)
 	_ core.Director = (*Adapter)(nil)
 	_ core.Checker  = (*Adapter)(nil)
+	_ core.Prober   = (*Adapter)(nil)
 	_ core.Noter    = (*Adapter)(nil)
 )
 

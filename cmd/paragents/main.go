@@ -46,6 +46,7 @@ type cli struct {
 	Preflight preflightCmd `cmd:"" help:"Say what a prompt would write."`
 	Pair      pairCmd      `cmd:"" help:"Let the person with a pairing code in."`
 	Conf      confCmd      `cmd:"" name:"config" help:"Check, show or describe the configuration."`
+	Setup     setupCmd     `cmd:"" help:"Connect platforms, or show what is connected."`
 	Doctor    doctorCmd    `cmd:"" help:"Check everything that Paragents needs."`
 	Version   versionCmd   `cmd:"" help:"Print the version."`
 }

@@ -15,21 +15,28 @@ type pane struct {
 	socket string
 }
 
-// chat starts the program in a terminal of its own.
+// chat starts the program as a chat in a terminal of its own.
 func (m *machine) chat(args ...string) *pane {
+	m.t.Helper()
+	p := m.terminal(append([]string{"chat", "--plain"}, args...)...)
+	p.shows("paragents: write what is to be done")
+	return p
+}
+
+// terminal starts the program in a terminal of its own.
+func (m *machine) terminal(args ...string) *pane {
 	m.t.Helper()
 	tmux, err := exec.LookPath("tmux")
 	if err != nil {
 		m.t.Fatalf("tmux is missing: run .ci/need, or install it with your system's package manager")
 	}
 	p := &pane{m: m, socket: filepath.Join(m.t.TempDir(), "tmux")}
-	line := fmt.Sprintf("trap : INT; env -i %s %s %s; echo \"ended with status $?\"; cat", quoted(m.env), binary, quoted(append([]string{"chat", "--plain"}, args...)))
+	line := fmt.Sprintf("trap : INT; env -i %s %s %s; echo \"ended with status $?\"; cat", quoted(m.env), binary, quoted(args))
 	cmd := exec.Command(tmux, "-S", p.socket, "-f", "/dev/null", "new-session", "-d", "-x", "150", "-y", "200", "-c", m.dir, "sh", "-c", line)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		m.t.Fatalf("tmux: %v: %s", err, out)
 	}
 	m.t.Cleanup(func() { p.tmux("kill-server") })
-	p.shows("paragents: write what is to be done")
 	return p
 }
 

@@ -39,6 +39,7 @@ func ListedKey(p core.Place, who core.Person) store.Key {
 	return store.Key("listed/" + p.Key() + "/" + string(who))
 }
 func PairKey(code string) store.Key      { return store.Key("pair/" + code) }
+func InviteKey(code string) store.Key    { return store.Key("invite/" + code) }
 func AskedKey(who core.Person) store.Key { return store.Key("asked/" + who) }
 
 // Documents of which there is one: people's roles, who has a pairing code, what is frozen, and the audit log's last seal.

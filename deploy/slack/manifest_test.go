@@ -1,4 +1,3 @@
-// Package slack holds the manifest of the Slack app, and the test that it asks for what the adapter needs and for nothing else.
 package slack
 
 import (

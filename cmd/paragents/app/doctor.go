@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"strings"
 	"time"
 
 	"paragents/core"
@@ -62,7 +63,11 @@ func (s *Setup) Doctor(ctx context.Context, out io.Writer) bool {
 	adapters, err := Platforms(cfg, s.Logger())
 	say("platforms", err, fmt.Sprintf(": %d configured", len(adapters)))
 	for _, ad := range adapters {
-		if c, ok := ad.(core.Checker); ok {
+		switch c := ad.(type) {
+		case core.Prober:
+			found, err := c.Probe(try)
+			say(ad.Capabilities().Platform, err, ": "+strings.Join(found, "; "))
+		case core.Checker:
 			say(ad.Capabilities().Platform, c.Check(try), "")
 		}
 		if n, ok := ad.(core.Noter); ok {

@@ -49,6 +49,12 @@ func (s *Setup) Live(ctx context.Context, do func(*Live) error) error {
 	return do(l)
 }
 
+// Served reports whether a live process receives from a platform.
+func Served(ctx context.Context, st store.Store, platform string) (bool, error) {
+	all, err := fleet.Read(ctx, st)
+	return len(fleet.Speaking(all, platform)) > 0, err
+}
+
 // Need refuses a person whose role is too small.
 func (l *Live) Need(ctx context.Context, role access.Role) error {
 	stored, err := access.Stored(ctx, l.Store)

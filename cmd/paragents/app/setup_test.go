@@ -138,7 +138,7 @@ func TestDoctorNotes(t *testing.T) {
 	var out bytes.Buffer
 	s := &app.Setup{ConfigPath: path, Version: "test", Stderr: t.Output()}
 	s.Doctor(t.Context(), &out)
-	for _, want := range []string{"✓ telegram\n", "! telegram: Telegram privacy mode is on"} {
+	for _, want := range []string{"✓ telegram: bot @", "! telegram: Telegram privacy mode is on"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("doctor does not say %q:\n%s", want, out.String())
 		}

@@ -17,6 +17,8 @@ import (
 	"paragents/cmd/paragents/app"
 	"paragents/cmd/paragents/config"
 	"paragents/core"
+	"paragents/core/access"
+	"paragents/core/audit"
 	"paragents/core/state"
 	"paragents/store"
 	"paragents/store/local"
@@ -381,4 +383,35 @@ func TestCommandInAThread(t *testing.T) {
 	w.srv.Await(room, thread, func(m slacktest.Message) bool { return strings.HasPrefix(m.Shown(), "Renamed to") })
 	mention(thread, "list files")
 	w.srv.Await(room, thread, func(m slacktest.Message) bool { return m.Only == "" && strings.Contains(m.Shown(), "empty") })
+}
+
+// A code that the terminal showed makes who sends it to the bot first an admin, once, and starts nothing.
+func TestCodeOfTheTerminal(t *testing.T) {
+	w := onSlack(t)
+	w.serve()
+	code, err := access.Invite(t.Context(), w.store, access.Admin, "terminal:rob@host")
+	if err != nil {
+		t.Fatal(err)
+	}
+	bob, eve := w.srv.Direct(), w.srv.Direct()
+	w.srv.Say(slacktest.Post{Channel: bob, By: slacktest.Bob, Text: " " + strings.ToUpper(code) + " "})
+	w.srv.Await(bob, "", func(m slacktest.Message) bool { return strings.HasPrefix(m.Shown(), "Welcome: you are admin now") })
+	w.srv.Say(slacktest.Post{Channel: eve, By: slacktest.Eve, Text: code})
+	w.srv.Await(eve, "", func(m slacktest.Message) bool { return strings.HasPrefix(m.Shown(), "I may not work for you yet") })
+	stored, err := access.Stored(t.Context(), w.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if stored.Everywhere[onSlackPerson(slacktest.Bob)] != access.Admin || len(stored.Everywhere) != 1 {
+		t.Errorf("roles are %v", stored.Everywhere)
+	}
+	invited := 0
+	if err := audit.Read(t.Context(), w.store, audit.Filter{What: "invited"}, func(e audit.Entry) error {
+		if invited++; e.Who != "terminal:rob@host" || e.Outcome != string(onSlackPerson(slacktest.Bob))+" is admin" {
+			t.Errorf("the audit log says %+v", e)
+		}
+		return nil
+	}); err != nil || invited != 1 {
+		t.Errorf("%d entries, %v", invited, err)
+	}
 }
