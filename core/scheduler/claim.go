@@ -159,10 +159,13 @@ func (s *Scheduler) candidates(ctx context.Context, entries []store.Entry) ([]ca
 	return whole, nil
 }
 
+// aloneFor is how long a prompt that was taken over twice waits for a replica on which nothing else runs: a busy one may never be that.
+const aloneFor = 5 * time.Minute
+
 // start holds a candidate in a goroutine of its own, if a slot is free. A prompt that was taken over twice gets the replica for itself.
 func (s *Scheduler) start(c candidate) {
 	weight := int64(1)
-	if c.prompt.Value.Takeovers >= 2 {
+	if p := c.prompt.Value; p.Takeovers >= 2 && s.clock.Now().Sub(p.Since) < aloneFor {
 		weight = int64(s.cfg.MaxInFlight)
 	}
 	if runnable(c.session.Value, c.prompt) && s.frozen(c.session.Value, c.prompt.Value) {

@@ -139,8 +139,9 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 		if err != nil {
 			return err
 		}
+		v.Since = s.clock.Now()
 		b.Update(state.PromptKey(v.ID), p.prompt.Version, *v)
-		b.Append(state.Audit, Entry{Time: s.clock.Now(), What: "taken over", Session: sess.Value.Ref, Prompt: v.Ref, Outcome: string(v.State), Trace: v.Trace,
+		b.Append(state.Audit, Entry{Time: v.Since, What: "taken over", Session: sess.Value.Ref, Prompt: v.Ref, Outcome: string(v.State), Trace: v.Trace,
 			Why: "replica " + string(claim.Value.Replica) + " is gone"})
 	}
 	if _, err := b.Commit(ctx, s.store); err != nil {

@@ -190,6 +190,31 @@ func TestPoisonEnds(t *testing.T) {
 	})
 }
 
+// A replica that is never without work runs it all the same, a little later: what was accepted must not wait for ever.
+func TestPoisonDoesNotWaitForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st, mail := schedtest.Open(t), &schedtest.Mail{}
+		var work ran
+		desk := newReplica(t, st, mail, config{})
+		p := desk.Submit(t, "", "suspect")
+		first := start(t, st, mail, config{Agent: work.working(time.Hour)})
+		settle(time.Second)
+		first.Kill()
+		second := start(t, st, mail, config{Agent: work.working(time.Hour), MaxInFlight: 1})
+		settle(time.Minute)
+		busy := start(t, st, mail, config{Agent: work.working(time.Hour)})
+		desk.Submit(t, "", "long")
+		settle(time.Second)
+		second.Kill()
+		settle(4 * time.Minute)
+		if got := busy.Read(t, p.Prompt.ID); got.Takeovers != 2 || got.State != core.Queued {
+			t.Fatalf("%s after %d takeovers, beside %v", got.State, got.Takeovers, work.list())
+		}
+		settle(2 * time.Minute)
+		wantState(t, busy, p.Prompt.ID, core.Running)
+	})
+}
+
 // A prompt that gets further each time is not poison, however often its replicas die.
 func TestProgressForgivesTakeovers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
