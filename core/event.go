@@ -20,7 +20,6 @@ const (
 	EventAnswer    EventType = "answer"          // Text
 	EventEnd       EventType = "result"          // State, Error, Turns, Tokens: exactly one for each prompt
 	EventReminder  EventType = "reminder"        // Request, Tool, Show: an approval still waits
-	EventTakenOver EventType = "takeover"        // another replica goes on
 	EventCompacted EventType = "compacted"       // older turns were shortened; Text
 	EventWork      EventType = "work"            // State (a WorkState), Text, Paths, By: what lies in an isolated session's worktree, or became of it
 	EventUncertain EventType = "outcome_unknown" // ID, Tool, Input: a call began and its end was not seen

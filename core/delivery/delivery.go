@@ -205,6 +205,13 @@ func (d *drain) letter(ctx context.Context, r store.Record) error {
 	return err
 }
 
+// damaged reports whether something of what a letter speaks of is no document.
+func damaged(err error) bool {
+	var syntax *json.SyntaxError
+	var kind *json.UnmarshalTypeError
+	return errors.As(err, &syntax) || errors.As(err, &kind)
+}
+
 // deliver sends what is left of a letter.
 func (d *drain) deliver(ctx context.Context, r store.Record, l core.Letter) error {
 	adapter, ok := d.c.cfg.Adapter(l.Place.Platform)
@@ -228,6 +235,14 @@ func (d *drain) deliver(ctx context.Context, r store.Record, l core.Letter) erro
 			return d.unreached(ctx, r, l, err)
 		}
 		out, err := d.c.cfg.Render(ctx, l)
+		if damaged(err) { // trying again would hold up everything behind it for ever
+			d.c.cfg.Logger.Error("a letter cannot be shown; leaving it out", "session", d.session, "position", r.Position, "error", err)
+			if err := d.giveUp(ctx, l, whyDamaged); err != nil {
+				return err
+			}
+			d.done(r.Position)
+			return nil
+		}
 		if err != nil {
 			return fmt.Errorf("render letter %d: %w", r.Position, err)
 		}

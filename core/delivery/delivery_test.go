@@ -292,3 +292,16 @@ func TestPlacesThatAreNotReached(t *testing.T) {
 		}
 	})
 }
+
+// A letter that speaks of something damaged is given up, and does not hold up what lies behind it.
+func TestALetterThatCannotBeShownIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := open(t, false)
+		p.write("before", "damaged", "behind")
+		p.all()
+		p.want("before", "behind")
+		if !slices.Equal(p.given, []string{"damaged"}) {
+			t.Errorf("given up: %q", p.given)
+		}
+	})
+}

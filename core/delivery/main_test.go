@@ -2,6 +2,7 @@ package delivery_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -159,6 +160,9 @@ func (p *post) render(_ context.Context, l core.Letter) (delivery.Rendered, erro
 	var out delivery.Rendered
 	if l.Event.Text == "" {
 		return out, nil
+	}
+	if l.Event.Text == "damaged" {
+		return out, fmt.Errorf("read approval: %w", json.Unmarshal([]byte("{"), &out))
 	}
 	for line := range strings.SplitSeq(l.Event.Text, "\n") {
 		m := core.Message{Place: l.Place, Text: line}

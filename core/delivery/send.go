@@ -71,6 +71,7 @@ func amend(m *core.Message, err error) bool {
 const (
 	whyGone    = "the chat or thread is not there any more, or the bot may not write there"
 	whyRefused = "the platform does not take the message"
+	whyDamaged = "what it speaks of cannot be read"
 	whyLong    = "the chat cannot be written to for too long"
 )
 
