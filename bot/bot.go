@@ -73,7 +73,8 @@ type press struct {
 	Command   string            `json:"command,omitempty"`   // with doCommand: the command line
 	For       core.Person       `json:"for,omitempty"`       // only this person may press it
 	Scope     core.Scope        `json:"scope,omitempty"`
-	New       bool              `json:"new,omitempty"` // with doMove: a session of its own
+	Wide      bool              `json:"wide,omitempty"` // with Scope: the wider rules
+	New       bool              `json:"new,omitempty"`  // with doMove: a session of its own
 
 	// Somebody who asked to be let in, where, and the role that they would get.
 	Asker core.Person `json:"asker,omitempty"`

@@ -257,7 +257,7 @@ func (d *Desk) approve(ctx context.Context, v *visit, c Command) error {
 	if v.caps.Buttons && (scope != core.Once || a.Confirm != "") && a.State == core.Pending {
 		return d.twice(ctx, v, p)
 	}
-	_, err = d.decide(ctx, v, x.approval, core.Approved, scope, "")
+	_, err = d.decide(ctx, v, x.approval, scheduler.Decision{State: core.Approved, Scope: scope})
 	return err
 }
 
@@ -273,7 +273,7 @@ func (d *Desk) deny(ctx context.Context, v *visit, c Command) error {
 	if len(c.Args) > 1 {
 		_, reason = cutWord(c.Rest)
 	}
-	_, err = d.decide(ctx, v, x.approval, core.Denied, core.Once, reason)
+	_, err = d.decide(ctx, v, x.approval, scheduler.Decision{State: core.Denied, Scope: core.Once, Reason: reason})
 	return err
 }
 

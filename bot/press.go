@@ -60,9 +60,9 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 	}
 	switch p.Do {
 	case doApprove:
-		return d.decide(ctx, v, p.Approval, core.Approved, scopeOf(*p), "")
+		return d.decide(ctx, v, p.Approval, scheduler.Decision{State: core.Approved, Scope: scopeOf(*p), Wide: p.Wide})
 	case doDeny:
-		return d.decide(ctx, v, p.Approval, core.Denied, core.Once, "")
+		return d.decide(ctx, v, p.Approval, scheduler.Decision{State: core.Denied, Scope: core.Once})
 	case doReason:
 		return d.askReason(ctx, v, *p)
 	case doDenyWhy:
@@ -100,15 +100,16 @@ func scopeOf(p press) core.Scope {
 }
 
 // decide answers an approval for the visitor, if they may.
-func (d *Desk) decide(ctx context.Context, v *visit, id core.ApprovalID, to core.ApprovalState, scope core.Scope, reason string) (string, error) {
+func (d *Desk) decide(ctx context.Context, v *visit, id core.ApprovalID, answer scheduler.Decision) (string, error) {
 	a, err := d.s.Approval(ctx, id)
 	if err != nil {
 		return "", err
 	}
-	if err := d.mayDecide(ctx, v, a, scope); err != nil {
+	if err := d.mayDecide(ctx, v, a, answer.Scope); err != nil {
 		return "", err
 	}
-	a, err = d.s.Decide(ctx, id, scheduler.Decision{State: to, Scope: scope, By: v.Person, Reason: reason})
+	answer.By = v.Person
+	a, err = d.s.Decide(ctx, id, answer)
 	if err != nil {
 		return "", err
 	}
@@ -124,7 +125,7 @@ func (d *Desk) decideAll(ctx context.Context, v *visit, p press) (string, error)
 	var first error
 	n := 0
 	for _, id := range p.Approvals {
-		_, err := d.decide(ctx, v, id, to, core.Once, "")
+		_, err := d.decide(ctx, v, id, scheduler.Decision{State: to, Scope: core.Once})
 		switch {
 		case err == nil:
 			n++
@@ -185,9 +186,14 @@ func (d *Desk) twice(ctx context.Context, v *visit, p press) error {
 		where := map[core.Scope]string{core.ForSession: "session", core.Always: "workspace"}[p.Scope]
 		pg.text = fmt.Sprintf(saysWider, where, fence(strings.Join(a.Offers, "\n")))
 		pg.rows = [][]core.Button{{bs.add(labelStore, "primary", yes)}}
+		if len(a.Wider) > 0 {
+			pg.text += fmt.Sprintf(saysWiderStill, fence(strings.Join(a.Wider, "\n")))
+			yes.Wide = true
+			pg.rows[0] = append(pg.rows[0], bs.add(labelStoreWide, "", yes))
+		}
 	}
 	no := yes
-	no.Do = doDeny
+	no.Do, no.Wide = doDeny, false
 	pg.rows = append(pg.rows, []core.Button{bs.add(labelDeny, "danger", no)})
 	var b state.Batch
 	bs.put(&b)

@@ -8,6 +8,7 @@ import (
 
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/scheduler"
 	"paragents/core/state"
 )
 
@@ -54,7 +55,7 @@ func (d *Desk) denyWhy(ctx context.Context, v *visit, p press) (string, error) {
 	if v.Kind != core.InForm {
 		return saysGone, nil
 	}
-	_, err := d.decide(ctx, v, p.Approval, core.Denied, core.Once, strings.TrimSpace(cutRunes(v.Text, maxReason)))
+	_, err := d.decide(ctx, v, p.Approval, scheduler.Decision{State: core.Denied, Scope: core.Once, Reason: strings.TrimSpace(cutRunes(v.Text, maxReason))})
 	return "", err // the card shows it
 }
 

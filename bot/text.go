@@ -19,6 +19,7 @@ const (
 	labelDenyAll    = "Deny all"
 	labelRetry      = "Retry"
 	labelStore      = "Approve and store"
+	labelStoreWide  = "Approve and store the wider"
 	labelNotThis    = "Not this one"
 	labelNew        = "A new session"
 	labelConfirm    = "Yes, really: %s"
@@ -52,6 +53,7 @@ const (
 	saysDecided     = "`%s` %s%s at %s"
 	saysReceipt     = "receipt %s · trace %s"
 	saysWider       = "This would be allowed from now on without a question, for this %s:\n\n%s"
+	saysWiderStill  = "\n\nOr wider:\n\n%s"
 	saysConfirm     = "This cannot be undone. Once more: %s"
 
 	saysQueued          = "queued behind %d, in %s"
@@ -244,11 +246,11 @@ const (
 var firstSteps = []string{"list files", "write hello to hello.txt"}
 
 // keys press a button where there is a keyboard and a line for the question; the label then reads as in keyLabels.
-var keys = map[string]string{labelApprove: "y", labelSession: "s", labelAlways: "a", labelDeny: "n", labelStore: "y", core.ChoiceContinue: "y", core.ChoiceStop: "n",
+var keys = map[string]string{labelApprove: "y", labelSession: "s", labelAlways: "a", labelDeny: "n", labelStore: "y", labelStoreWide: "w", core.ChoiceContinue: "y", core.ChoiceStop: "n",
 	core.ChoiceAgain: "y", core.ChoiceClose: "n", core.ChoiceTryAgain: "y", labelRetry: "r",
 	labelWait: "w", labelOverride: "o", labelCancel: "c", labelMerge: "m", labelKeep: "k", labelDiscard: "d"}
 
-var keyLabels = map[string]string{labelApprove: "[y]es once", labelSession: "[s]ession", labelAlways: "[a]lways here", labelDeny: "[n]o", labelStore: "[y]es, store it",
+var keyLabels = map[string]string{labelApprove: "[y]es once", labelSession: "[s]ession", labelAlways: "[a]lways here", labelDeny: "[n]o", labelStore: "[y]es, store it", labelStoreWide: "[w]ider",
 	core.ChoiceContinue: "[y]es, continue", core.ChoiceStop: "[n]o, stop", core.ChoiceAgain: "[y]es, ask again", core.ChoiceClose: "[n]o, close",
 	core.ChoiceTryAgain: "[y]es, try again", labelRetry: "[r]etry",
 	labelWait: "[w]ait", labelOverride: "[o]verride", labelCancel: "[c]ancel", labelMerge: "[m]erge", labelKeep: "[k]eep", labelDiscard: "[d]iscard"}

@@ -86,6 +86,7 @@ type Approval struct {
 	Facts map[string]string `json:"facts,omitempty"`
 	// Offers are the narrow rules that "for this session" and "always here" would store; empty: neither is offered.
 	Offers  []string      `json:"offers,omitempty"`
+	Wider   []string      `json:"wider,omitempty"`   // what may be stored instead, where a program and its sub-command are known: with any arguments
 	Confirm string        `json:"confirm,omitempty"` // the target to repeat in a second press
 	Group   []ApprovalID  `json:"group,omitempty"`   // all that are asked on one card, in order, this one included
 	Number  int           `json:"number"`            // n of Of on the card

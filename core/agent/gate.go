@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -37,6 +38,7 @@ type judged struct {
 	commands map[string]policy.Verdict // of the shell commands that it runs
 	hosts    []string
 	offers   []string
+	wider    []string // in place of offers
 	confirm  bool
 	lifted   map[string][]string // by layer: the allow rules that cover it
 }
@@ -163,6 +165,9 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 		}
 		if v.Decision == policy.Ask {
 			j.offers = append(j.offers, v.Offers...)
+			for i, rule := range v.Offers {
+				j.wider = append(j.wider, cmp.Or(v.Wider[i], rule))
+			}
 			offerable = offerable && len(v.Offers) > 0
 		}
 		if v.Decision < j.decision || j.rule == "" && j.decision == policy.Allow {
@@ -173,9 +178,12 @@ func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) 
 		j.decision, j.reason = policy.Deny, tellsPlanMode
 	}
 	if !offerable {
-		j.offers = nil
+		j.offers, j.wider = nil, nil
 	}
 	j.offers = t.replay(checks, plan.Dir, j.offers)
+	if j.wider = t.replay(checks, plan.Dir, j.wider); slices.Equal(j.wider, j.offers) || len(j.offers) == 0 {
+		j.wider = nil
+	}
 	for i, path := range j.writes {
 		if rel, ok := strings.CutPrefix(path, t.ws.Dir+"/"); ok {
 			j.writes[i] = rel
@@ -198,7 +206,7 @@ func (t *turns) used(ctx context.Context, calls ...judged) {
 
 // approval is the question that the verdict asks.
 func (t *turns) approval(j judged) core.Approval {
-	a := core.Approval{Call: j.call.ID, Action: j.action, Digest: j.digest, Rule: j.reason, Writes: j.writes, Hosts: j.hosts, Offers: j.offers, Facts: t.facts(j),
+	a := core.Approval{Call: j.call.ID, Action: j.action, Digest: j.digest, Rule: j.reason, Writes: j.writes, Hosts: j.hosts, Offers: j.offers, Wider: j.wider, Facts: t.facts(j),
 		Entered: t.log.entered(t.run.Prompt)}
 	if j.confirm {
 		a.Confirm = j.plan.Line

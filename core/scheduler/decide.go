@@ -15,6 +15,7 @@ import (
 type Decision struct {
 	State  core.ApprovalState // Approved or Denied
 	Scope  core.Scope         // of an approval: Once, ForSession, Always
+	Wide   bool               // store Wider of the approval, not Offers
 	By     core.Person
 	Reason string
 }

@@ -41,7 +41,11 @@ func (s *Scheduler) rulesKey(ctx context.Context, a core.Approval, scope core.Sc
 
 // storeRules adds the rules that the approval offers to its session or workspace.
 func (s *Scheduler) storeRules(ctx context.Context, b *state.Batch, a core.Approval, d Decision) error {
-	if len(a.Offers) == 0 {
+	offers := a.Offers
+	if d.Wide {
+		offers = a.Wider
+	}
+	if len(offers) == 0 {
 		return fmt.Errorf("%w: this action can be approved once only", core.ErrRefused)
 	}
 	key, err := s.rulesKey(ctx, a, d.Scope)
@@ -52,7 +56,7 @@ func (s *Scheduler) storeRules(ctx context.Context, b *state.Batch, a core.Appro
 	if err != nil {
 		return err
 	}
-	for _, rule := range a.Offers {
+	for _, rule := range offers {
 		if !rules.Value.Has(rule) {
 			rules.Value.Allow = append(rules.Value.Allow, StoredRule{Rule: rule, By: d.By, At: now, Request: a.Ref, Show: a.Action.Show})
 		}
