@@ -11,7 +11,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"sync"
 	"time"
 
 	"paragents/core"
@@ -25,8 +27,9 @@ type Runner interface {
 
 // Git does it. It is safe for concurrent use.
 type Git struct {
-	run Runner
-	env []string
+	run    Runner
+	env    []string
+	common sync.Map // from a workspace's directory to git's own
 }
 
 // New returns a Git that starts git with a runner.
@@ -103,6 +106,35 @@ func (g *Git) call(ctx context.Context, c call, args ...string) (string, error) 
 		return "", fmt.Errorf("git %s: it says more than %d MB", what, maxOut>>20)
 	}
 	return out.String(), nil
+}
+
+// in runs git in a session's worktree.
+func (g *Git) in(ctx context.Context, a At, args ...string) (string, error) {
+	c, err := g.tree(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	return g.call(ctx, c, args...)
+}
+
+// tree is a call in a session's worktree. Git is told where its own directory is: the link in the worktree that says so can be changed by who works there.
+func (g *Git) tree(ctx context.Context, a At) (call, error) {
+	dir, err := g.dir(ctx, a)
+	return call{dir: a.root(), env: []string{"GIT_DIR=" + dir, "GIT_WORK_TREE=" + a.root()}}, err
+}
+
+// dir is git's own directory for a session's worktree.
+func (g *Git) dir(ctx context.Context, a At) (string, error) {
+	common, ok := g.common.Load(a.Workspace)
+	if !ok {
+		found, err := g.line(ctx, a.Workspace, "rev-parse", "--path-format=absolute", "--git-common-dir")
+		if err != nil {
+			return "", err
+		}
+		common = found
+		g.common.Store(a.Workspace, common)
+	}
+	return filepath.Join(common.(string), "worktrees", string(a.Session.Ref)), nil
 }
 
 // line is the output of a git that says one line.

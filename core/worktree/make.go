@@ -153,7 +153,7 @@ func (g *Git) ignore(ctx context.Context, workspace string) error {
 
 // clear removes a worktree's directory and what git knows of it, as far as they are there; the branch stays.
 func (g *Git) clear(ctx context.Context, a At) error {
-	common, err := g.line(ctx, a.Workspace, "rev-parse", "--path-format=absolute", "--git-common-dir")
+	own, err := g.dir(ctx, a)
 	if err != nil {
 		return err
 	}
@@ -165,20 +165,9 @@ func (g *Git) clear(ctx context.Context, a At) error {
 	if err := root.RemoveAll(a.rel()); err != nil {
 		return fmt.Errorf("remove worktree %s: %w", a.root(), err)
 	}
-	// Git would refuse to forget what is locked or half there; it is found by the path.
-	known, err := os.ReadDir(filepath.Join(common, "worktrees"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("look for what git knows of worktree %s: %w", a.root(), err)
-	}
-	for _, e := range known {
-		dir := filepath.Join(common, "worktrees", e.Name())
-		at, err := os.ReadFile(filepath.Join(dir, "gitdir"))
-		half := errors.Is(err, fs.ErrNotExist) && e.Name() == string(a.Session.Ref)
-		if half || err == nil && strings.TrimSpace(string(at)) == filepath.Join(a.root(), ".git") {
-			if err := os.RemoveAll(dir); err != nil {
-				return fmt.Errorf("remove what git knows of worktree %s: %w", a.root(), err)
-			}
-		}
+	// Git would refuse to forget what is locked or half there.
+	if err := os.RemoveAll(own); err != nil {
+		return fmt.Errorf("remove what git knows of worktree %s: %w", a.root(), err)
 	}
 	return nil
 }

@@ -156,7 +156,7 @@ func (g *Git) Apply(ctx context.Context, a At, p Plan) error {
 
 // inTheWay are the files of a plan that are not as the checkout's commit has them: dirty, or the same as they shall be.
 func (g *Git) inTheWay(ctx context.Context, top string, p Plan) (dirty, same []string, err error) {
-	out, err := g.git(ctx, top, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=none")
+	out, err := g.git(ctx, top, "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=dirty")
 	if err != nil {
 		return nil, nil, err
 	}
@@ -203,8 +203,13 @@ func (g *Git) blob(ctx context.Context, top, f string) (string, error) {
 // conflict; none when the merge went through.
 func (g *Git) GiveBack(ctx context.Context, a At, message string) ([]string, error) {
 	base := "refs/heads/" + a.Session.Worktree.Base // by name, which the conflict markers show
-	_, err := g.call(ctx, call{dir: a.root(), limit: slow}, "merge", "--quiet", "--no-commit", "--no-ff", "-m", message, base)
-	out, listed := g.git(ctx, a.root(), "diff", "--name-only", "-z", "--diff-filter=U")
+	c, err := g.tree(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	c.limit = slow
+	_, err = g.call(ctx, c, "merge", "--quiet", "--no-commit", "--no-ff", "-m", message, base)
+	out, listed := g.in(ctx, a, "diff", "--name-only", "-z", "--diff-filter=U")
 	if listed != nil {
 		return nil, listed
 	}

@@ -43,7 +43,7 @@ func (g *Git) Work(ctx context.Context, a At) (Work, error) {
 	if _, err := os.Lstat(filepath.Join(a.root(), ".git")); err != nil {
 		return w, fmt.Errorf("look into the worktree of session %s: %w", a.Session.Ref, err)
 	}
-	out, err := g.git(ctx, a.root(), "rev-parse", "--absolute-git-dir", "HEAD^{commit}", "HEAD^{tree}")
+	out, err := g.in(ctx, a, "rev-parse", "--absolute-git-dir", "HEAD^{commit}", "HEAD^{tree}")
 	if err != nil {
 		return w, err
 	}
@@ -63,10 +63,10 @@ func (g *Git) Work(ctx context.Context, a At) (Work, error) {
 	if err != nil {
 		return w, err
 	}
-	if w.From, err = g.line(ctx, a.root(), "merge-base", base, w.Head); err != nil {
+	if w.From, err = g.line(ctx, a.Workspace, "merge-base", base, w.Head); err != nil {
 		return w, err
 	}
-	count, err := g.line(ctx, a.root(), "rev-list", "--count", w.Head, "^"+base)
+	count, err := g.line(ctx, a.Workspace, "rev-list", "--count", w.Head, "^"+base)
 	if err != nil {
 		return w, err
 	}
@@ -84,7 +84,7 @@ func (g *Git) base(ctx context.Context, a At) (string, error) {
 	if a.Session.Worktree.Base == "" {
 		return g.line(ctx, a.Workspace, "rev-parse", "--verify", "HEAD^{commit}")
 	}
-	out, err := g.line(ctx, a.root(), "rev-parse", "--verify", "--quiet", "refs/heads/"+a.Session.Worktree.Base)
+	out, err := g.line(ctx, a.Workspace, "rev-parse", "--verify", "--quiet", "refs/heads/"+a.Session.Worktree.Base)
 	if failed(err, 1) {
 		return a.Session.Worktree.Commit, nil
 	}
@@ -93,7 +93,7 @@ func (g *Git) base(ctx context.Context, a At) (string, error) {
 
 // stat fills in which files differ, and by how much.
 func (g *Git) stat(ctx context.Context, a At, w *Work) error {
-	out, err := g.git(ctx, a.root(), "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", w.From, w.Tree)
+	out, err := g.git(ctx, a.Workspace, "diff-tree", "-r", "-z", "--numstat", "--no-renames", "--no-ext-diff", "--no-textconv", w.From, w.Tree)
 	if err != nil {
 		return err
 	}
@@ -115,7 +115,12 @@ const maxDiff = 4 << 20
 
 // Diff is the unified difference that a session's work makes; what is over 4 MB is left out.
 func (g *Git) Diff(ctx context.Context, a At, w Work) (string, error) {
-	return g.call(ctx, call{dir: a.root(), most: maxDiff}, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "-M", w.From, w.Tree)
+	c, err := g.tree(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	c.most = maxDiff
+	return g.call(ctx, c, "diff", "--no-color", "--no-ext-diff", "--no-textconv", "--src-prefix=a/", "--dst-prefix=b/", "-M", w.From, w.Tree)
 }
 
 // snapshot writes a tree of all that is in the worktree, without touching its index; dir is git's own directory for it.
@@ -126,7 +131,11 @@ func (g *Git) snapshot(ctx context.Context, a At, dir string) (string, error) {
 	if err := copyFile(filepath.Join(dir, "index"), temp); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", fmt.Errorf("copy the index of worktree %s: %w", a.root(), err)
 	}
-	c := call{dir: a.root(), env: []string{"GIT_INDEX_FILE=" + temp}}
+	c, err := g.tree(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	c.env = append(c.env, "GIT_INDEX_FILE="+temp)
 	if _, err := g.call(ctx, c, "add", "--all", "--", ".", ":(exclude,glob)**/.paragents/**"); err != nil {
 		return "", err
 	}
@@ -166,21 +175,21 @@ func (g *Git) Save(ctx context.Context, a At, w Work, message string) (string, e
 	}
 	parents := []string{w.Head}
 	if w.Merging {
-		merged, err := g.line(ctx, a.root(), "rev-parse", "--verify", "MERGE_HEAD")
+		merged, err := g.in(ctx, a, "rev-parse", "--verify", "MERGE_HEAD")
 		if err != nil {
 			return "", err
 		}
-		parents = append(parents, merged)
+		parents = append(parents, strings.TrimSpace(merged))
 	}
-	commit, err := g.commit(ctx, a.root(), w.Tree, message, parents...)
+	commit, err := g.commit(ctx, a.Workspace, w.Tree, message, parents...)
 	if err != nil {
 		return "", err
 	}
-	if _, err := g.git(ctx, a.root(), "update-ref", "-m", "paragents: save", "HEAD", commit, w.Head); err != nil {
+	if _, err := g.in(ctx, a, "update-ref", "-m", "paragents: save", "HEAD", commit, w.Head); err != nil {
 		return "", err
 	}
 	// The index follows; files stay as they are.
-	if _, err := g.git(ctx, a.root(), "reset", "--quiet"); err != nil {
+	if _, err := g.in(ctx, a, "reset", "--quiet"); err != nil {
 		return "", err
 	}
 	return commit, nil
@@ -220,7 +229,7 @@ func (g *Git) Idle(ctx context.Context, a At) (idle bool, why string, err error)
 		return true, "", nil
 	}
 	// Merged elsewhere, or pushed, is safe as well.
-	out, err := g.git(ctx, a.root(), "for-each-ref", "--contains", w.Head, "--format=%(refname)", "refs/heads", "refs/remotes")
+	out, err := g.git(ctx, a.Workspace, "for-each-ref", "--contains", w.Head, "--format=%(refname)", "refs/heads", "refs/remotes")
 	if err != nil {
 		return false, "", err
 	}

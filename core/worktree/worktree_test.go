@@ -171,6 +171,24 @@ func TestNoHookRuns(t *testing.T) {
 	}
 }
 
+// Who works in a worktree can change the link in it that says where git's own directory is; nobody follows it.
+func TestTheLinkInTheWorktreeIsNotFollowed(t *testing.T) {
+	b := on(t)
+	at := b.session("bcdfgh")
+	b.run(at.Dir(), "git", "init", "-q", "evil")
+	b.run(filepath.Join(at.Dir(), "evil"), "git", "config", "filter.x.clean", "echo ran >"+b.dir+"/../evil; cat")
+	b.write(at.Dir(), ".gitattributes", "*.txt filter=x\n")
+	b.write(at.Dir(), "menu.txt", "stew\n")
+	b.run(at.Dir(), "mv", "evil/.git", "evil.git")
+	b.write(at.Dir(), ".git", "gitdir: "+at.Dir()+"/evil.git\n")
+	if w := b.work(at); !slices.Contains(w.Files, "menu.txt") {
+		t.Errorf("%+v", w)
+	}
+	if b.read(b.dir, "../evil") != "-" {
+		t.Error("a filter of the worktree's own making ran")
+	}
+}
+
 // The janitor takes away what would not be missed, and nothing else.
 func TestRetire(t *testing.T) {
 	for _, tt := range []struct {
