@@ -77,11 +77,24 @@ func (s *Setup) Exec(ctx context.Context, x Exec) (int, error) {
 			log.Warn("cannot cancel the prompt", "error", err)
 		}
 	}
+	s.workedIn(context.WithoutCancel(ctx), a, accepted[0].Session.ID)
 	stop()
 	if err := <-ran; err != nil {
 		return 0, err
 	}
 	return out.status(), nil
+}
+
+// workedIn says where an isolated session has worked: nobody is shown its work.
+func (s *Setup) workedIn(ctx context.Context, a *App, id core.SessionID) {
+	views, err := a.Scheduler.Views(ctx, []core.SessionID{id})
+	if err != nil || len(views) == 0 || views[0].Session.Worktree == nil || !views[0].Session.Worktree.Made {
+		return
+	}
+	sess := views[0].Session
+	if dir, ok := a.premises.dirs()[sess.Workspace]; ok {
+		fmt.Fprintf(s.Stderr, "paragents: it worked in %s, on branch %s; /merge %s in a chat merges that\n", sess.Dir(dir), core.BranchOf(sess.Ref), sess.Ref)
+	}
 }
 
 // sink prints what one prompt has to say.
