@@ -16,11 +16,12 @@ import (
 // chat is a platform in memory: what it shows outlives every process that speaks to it. What it can do is data.
 type chat struct {
 	caps        core.Capabilities
-	forms       bool        // it can show forms
-	expired     bool        // but not for presses as old as these
-	form        *core.Form  // the one that is shown
-	unreachable core.Person // the bot may not begin a conversation with them
-	progress    bool        // status cards are shown; their moment is exact on a virtual clock only
+	forms       bool                         // it can show forms
+	expired     bool                         // but not for presses as old as these
+	home        map[core.Person]core.Message // pages of people
+	form        *core.Form                   // the one that is shown
+	unreachable core.Person                  // the bot may not begin a conversation with them
+	progress    bool                         // status cards are shown; their moment is exact on a virtual clock only
 	inbox       chan delivery
 
 	mu       sync.Mutex
@@ -59,6 +60,7 @@ func newChat() *chat {
 		caps:     core.Capabilities{Platform: "chat", Dialect: "plain", Unit: "rune", Max: 4000, Buttons: true, Edits: true, Files: true, Slash: "/", EditRate: 2 * time.Second},
 		inbox:    make(chan delivery),
 		messages: map[string][]*message{},
+		home:     map[core.Person]core.Message{},
 	}
 }
 
@@ -111,6 +113,20 @@ func (c *chat) button(p core.Place, label, about string, was bool) (token string
 				if b.Label == label || strings.HasPrefix(b.Label, label) && len(label) > 8 {
 					return b.Token, true
 				}
+			}
+		}
+	}
+	return "", false
+}
+
+// onPage finds the token behind a label on a person's page.
+func (c *chat) onPage(p core.Person, label string) (token string, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, row := range c.home[p].Rows {
+		for _, b := range row {
+			if b.Label == label {
+				return b.Token, true
 			}
 		}
 	}
@@ -226,6 +242,32 @@ func (f forms) Ask(_ context.Context, callback string, form core.Form) error {
 	return nil
 }
 
+// ShowHome implements core.Homer.
+func (f forms) ShowHome(_ context.Context, p core.Person, page []core.Item) error {
+	if f.dead() {
+		return errCut
+	}
+	m := core.Message{Place: core.Place{Platform: f.caps.Platform, Private: true}, Only: p}
+	var lines []string
+	for _, item := range page {
+		lines = append(lines, item.Text)
+		for _, row := range item.Rows {
+			labels := make([]string, len(row))
+			for i, b := range row {
+				labels[i] = "[" + b.Label + "]"
+			}
+			lines = append(lines, strings.Join(labels, " "))
+		}
+		m.Rows = append(m.Rows, item.Rows...)
+	}
+	m.Text = strings.Join(lines, "\n")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.chat.hear(core.Message{Place: m.Place, Text: m.Text}, " shows "+name(p), "", true)
+	f.home[p] = m
+	return nil
+}
+
 // Answer implements core.Answerer. The callback is the place and the person, as the platform would know them.
 func (c connection) Answer(_ context.Context, callback, note string) error {
 	if c.dead() {
@@ -268,6 +310,9 @@ func (c *chat) hear(m core.Message, what, id string, desk bool) {
 
 // placeOf reads a place as scripts write it: a person's own conversation by their name, "#ops" a channel, "#ops/3" a thread in it.
 func (c *chat) placeOf(s string) core.Place {
+	if s == "home" {
+		return core.Place{Platform: c.caps.Platform, Private: true}
+	}
 	if channel, ok := strings.CutPrefix(s, "#"); ok {
 		channel, thread, _ := strings.Cut(channel, "/")
 		return core.Place{Platform: c.caps.Platform, Channel: channel, Thread: thread}
@@ -278,6 +323,8 @@ func (c *chat) placeOf(s string) core.Place {
 // placeName is the inverse of placeOf.
 func placeName(p core.Place) string {
 	switch {
+	case p.Channel == "":
+		return "home"
 	case p.Private:
 		return p.Channel
 	case p.Thread != "":

@@ -270,6 +270,9 @@ func (d *Desk) answer(ctx context.Context, v *visit) {
 		return
 	}
 	r := reply{adapter: v.adapter}
+	if v.Place.Channel == "" { // a person's own page, which takes no messages
+		r.direct = v.Person
+	}
 	for _, p := range v.out {
 		ms := d.cfg.messages(p, v.caps, v.Place)
 		for i := range ms {
@@ -290,6 +293,8 @@ func (d *Desk) act(ctx context.Context, v *visit) error {
 	switch {
 	case v.Bot:
 		return nil
+	case v.Kind == core.InHome:
+		return d.home(ctx, v)
 	case v.Kind == core.InPress, v.Kind == core.InForm:
 		return d.pressed(ctx, v)
 	case v.Kind == core.InMessage && isStop(v.Text) && d.meant(v):

@@ -23,7 +23,7 @@ var grammar = []struct {
 	{"submit", "submit [in:<workspace>] [--isolated] <text>", "begin a session in the background", false, []string{"bg"}},
 	{"prompt", "prompt <text>", "write to the active session", false, []string{"ask"}},
 	{"steer", "steer <text>", "tell the running prompt something", false, nil},
-	{"list", "list [all]", "show sessions", true, []string{"sessions", "ls"}},
+	{"list", "list [all] [page]", "show sessions", true, []string{"sessions", "ls"}},
 	{"switch", "switch <ref>", "make another session the active one", true, []string{"open", "use"}},
 	{"status", "status [ref]", "show one session", true, nil},
 	{"rename", "rename <text>", "give the active session another title", false, nil},

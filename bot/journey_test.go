@@ -285,10 +285,15 @@ func (j *journey) person(line string) error {
 	switch press := pressLine.FindStringSubmatch(text); {
 	case press != nil:
 		token, ok := j.chat.button(e.Place, press[1], press[2], press[3] != "")
+		if where == "home" {
+			token, ok = j.chat.onPage(e.Person, press[1])
+		}
 		if !ok {
 			return fmt.Errorf("there is no such button")
 		}
 		e.Kind, e.Token, e.Callback = core.InPress, token, who+" "+placeName(e.Place)
+	case text == "(opens)":
+		e.Kind = core.InHome
 	case strings.HasPrefix(text, "(fills in) "):
 		if j.chat.form == nil {
 			return fmt.Errorf("no form is shown")

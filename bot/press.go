@@ -15,10 +15,21 @@ import (
 
 // pressed follows a button. The decision is stored before the platform hears of it; telling the platform is best effort.
 func (d *Desk) pressed(ctx context.Context, v *visit) error {
+	if err := d.atHome(ctx, v); err != nil {
+		return err
+	}
 	note, err := d.follow(ctx, v)
 	switch {
 	case err != nil && !personal(err):
 		return err
+	case v.Place.Channel == "":
+		switch {
+		case err != nil:
+			v.say("%s", escape(trim(err)))
+		case v.press == nil || v.press.Do == doReason && note != "":
+			v.say("%s", escape(note))
+		}
+		return d.home(ctx, v) // which shows what has become of it
 	case err != nil:
 		note = trim(err)
 	case v.caps.Lines && v.press != nil:

@@ -16,6 +16,7 @@ import (
 //	rob (20m ago): list files          … that comes late. Also: (again) the same event comes once more, (to 3) answering the bot's third message there
 //	rob: [Approve once]                a person presses a button: the newest with that label; [Deny] on A1 narrows it, (late) takes one that is gone
 //	rob: (fills in) because …          … and fills in the form that this shows; see also: forms come too late
+//	rob@home: (opens)                  … opens the page that is theirs alone; rob@home: [Stop] presses a button there
 //	wait 10m                           time passes, whatever goes on; after any other line the script waits until nothing does, but for a held model
 //	crash                              all processes die without a word; a new one starts
 //	model holds, model goes on         the model does not answer until then

@@ -16,48 +16,6 @@ import (
 	"paragents/store"
 )
 
-// mostListed is how many sessions one list shows.
-const mostListed = 20
-
-func (d *Desk) list(ctx context.Context, v *visit, c Command) error {
-	index := state.ByPerson(v.Person)
-	all := strings.EqualFold(c.Rest, "all")
-	if all {
-		index = state.Sessions
-	}
-	views, err := d.s.List(ctx, index, mostListed, false)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	var refs []core.Ref
-	for _, w := range views {
-		if all && !d.maySee(v, w.Session) {
-			continue
-		}
-		refs = append(refs, w.Session.Ref)
-		active := ""
-		if w.Session.ID == v.bound {
-			active = " ← active"
-		}
-		prompt := ""
-		if w.Prompt.Ref != "" && len(w.Session.Queue) > 0 {
-			prompt = fmt.Sprintf("[P:%s]", w.Prompt.Ref)
-		}
-		fmt.Fprintf(&b, "%d. [S:%s]%s[%s] %s · %s · %s%s\n", len(refs), w.Session.Ref, prompt, w.Word(), escape(w.Session.Title),
-			ago(d.s.Now().Sub(w.Session.Touched)), person(w.Session.Owner), active)
-		if more := len(w.Session.Queue) - 1; more > 0 {
-			fmt.Fprintf(&b, "   %d more queued\n", more)
-		}
-	}
-	if len(refs) == 0 {
-		v.say(saysNoSessions)
-		return nil
-	}
-	v.say("%s", b.String())
-	return d.remember(ctx, v, refs)
-}
-
 // maySee reports whether the visitor may see a session of somebody else: private ones are their owner's alone.
 func (d *Desk) maySee(v *visit, s core.Session) bool {
 	return s.Owner == v.Person || !s.Place.Private && d.cfg.Access.Role(v.grants, v.Person, s.Place) >= access.Viewer
@@ -130,16 +88,13 @@ func (d *Desk) status(ctx context.Context, v *visit, c Command) error {
 }
 
 func (d *Desk) approvals(ctx context.Context, v *visit, c Command) error {
-	list, err := d.s.Waiting(ctx, maxCandidates)
+	list, err := d.decidable(ctx, v)
 	if err != nil {
 		return err
 	}
 	var b strings.Builder
 	var refs []core.Ref
 	for _, a := range list {
-		if d.cfg.Access.MayDecide(v.grants, v.Person, a, core.Once) != nil {
-			continue
-		}
 		refs = append(refs, a.Ref)
 		fmt.Fprintf(&b, "%d. %s [S:%s] %s, waiting for %s\n%s", len(refs), code(string(a.Ref)), a.SessionRef, escape(a.Action.Tool), ago(d.s.Now().Sub(a.Created)),
 			fence(a.Action.Show))

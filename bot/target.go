@@ -31,18 +31,13 @@ const maxCandidates = 50
 // candidates are what the command can be about, for this person, the likeliest first.
 func (d *Desk) candidates(ctx context.Context, v *visit, command string) ([]candidate, error) {
 	if command == "approve" || command == "deny" {
-		list, err := d.s.Waiting(ctx, maxCandidates)
-		if err != nil {
-			return nil, err
-		}
+		list, err := d.decidable(ctx, v)
 		var out []candidate
 		for _, a := range list {
-			if d.cfg.Access.MayDecide(v.grants, v.Person, a, core.Once) == nil {
-				out = append(out, candidate{ref: a.Ref, title: a.Action.Tool + " " + cutRunes(firstLine(a.Action.Show), 40), session: a.Session, prompt: a.Prompt,
-					approval: a.ID, owner: a.Author})
-			}
+			out = append(out, candidate{ref: a.Ref, title: a.Action.Tool + " " + cutRunes(firstLine(a.Action.Show), 40), session: a.Session, prompt: a.Prompt,
+				approval: a.ID, owner: a.Author})
 		}
-		return out, nil
+		return out, err
 	}
 	views, err := d.s.List(ctx, state.ByPerson(v.Person), maxCandidates, command == "retry" || slices.Contains(aboutWork, command))
 	if err != nil {

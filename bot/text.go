@@ -326,3 +326,20 @@ A tour of 90 seconds. Type one line after the other:
   5  /list                              every session with its state; /switch REF goes to another
   6  /quit                              leave; nothing is lost. To use a real model: OPENAI_API_KEY=... make run, or see the README
 From a pipe, answer with /approve and /deny.`
+
+// Lists, and pages of people's own.
+const (
+	labelOpen   = "Open"
+	labelPause  = "Pause"
+	labelResume = "Resume"
+	labelStop   = "Stop"
+	labelClose  = "Close"
+	labelNewer  = "← Newer"
+	labelOlder  = "Older →"
+
+	saysPage           = "%d to %d of %d"
+	saysPageTyped      = "; %slist and the number of a page shows others"
+	saysHomeAsks       = "Waiting for you: %d"
+	saysHomeSessions   = "Your sessions. %slist all shows those of others."
+	saysElsewhereWhole = "It is too long for this page; where it was asked it is shown whole, with its buttons."
+)

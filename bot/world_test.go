@@ -295,7 +295,7 @@ func (w *world) given(text string) error {
 		w.busy = words[len(words)-1]
 	case text == "nobody approves their own":
 		w.own = false
-	case text == "forms": // a press can show one
+	case text == "forms": // a press can show one, and everybody has a page
 		w.chat.forms = true
 	case strings.HasPrefix(text, "notify "): // thread, dm, channel
 		w.notify = words[1]

@@ -56,6 +56,7 @@ type Inbound struct {
 type Button struct {
 	Label string `json:"label"`
 	Token string `json:"token"`           // opaque, at most 64 bytes
+	URL   string `json:"url,omitempty"`   // instead of a token: the button leads there, and no press is told
 	Style string `json:"style,omitempty"` // "", "primary", "danger"
 	Key   string `json:"key,omitempty"`   // what presses it on a keyboard
 }
@@ -172,6 +173,10 @@ type (
 	// out, from the end; errors are as those of Send.
 	Homer interface {
 		ShowHome(ctx context.Context, p Person, page []Item) error
+	}
+	// Linker is the address of a place for people, "" where none is known.
+	Linker interface {
+		Link(p Place) string
 	}
 	// Menuer shows commands in the platform's own menu: at a place, in all chats with one person for a place that is only Private, or everywhere else for the zero place. A
 	// platform that does not tell these apart shows what came last.

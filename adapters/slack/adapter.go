@@ -184,6 +184,7 @@ func (a *Adapter) Sockets() (here, total int) {
 // account is the bot itself, as the platform knows it.
 type account struct {
 	Team     string // workspace
+	URL      string // of the workspace, for people
 	User     string // the bot's user, whom people mention
 	Name     string // of the bot, for people
 	TeamName string
@@ -205,7 +206,7 @@ func (a *Adapter) self(ctx context.Context) (account, error) {
 		if err != nil {
 			return err
 		}
-		*me = account{Team: r.TeamID, User: r.UserID, Name: r.User, TeamName: r.Team, Bot: r.BotID, Scopes: r.Header.Get("X-OAuth-Scopes")}
+		*me = account{Team: r.TeamID, URL: r.URL, User: r.UserID, Name: r.User, TeamName: r.Team, Bot: r.BotID, Scopes: r.Header.Get("X-OAuth-Scopes")}
 		return nil
 	})
 	if err != nil {

@@ -211,12 +211,12 @@ func rowsOf(rows [][]core.Button) ([]slackapi.Block, error) {
 	for i, row := range rows {
 		var elements []slackapi.BlockElement
 		for j, b := range row {
-			if b.Token == "" || len(b.Token) > maxToken {
+			if b.URL == "" && b.Token == "" || len(b.Token) > maxToken {
 				return nil, refuse("button %s: its token must be 1 to %d bytes", b.Label, maxToken)
 			}
 			label := slackapi.NewTextBlockObject(slackapi.PlainTextType, b.Label, false, false)
 			e := slackapi.NewButtonBlockElement(fmt.Sprintf("b%d", j), b.Token, label)
-			e.Style = slackapi.Style(b.Style)
+			e.Style, e.URL = slackapi.Style(b.Style), b.URL
 			elements = append(elements, e)
 		}
 		if len(elements) > 0 {

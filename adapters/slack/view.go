@@ -3,6 +3,7 @@ package slack
 import (
 	"context"
 	"encoding/json"
+	"net/url"
 	"strings"
 	"unicode/utf8"
 
@@ -108,11 +109,26 @@ func (d decoder) filled(p interaction, e core.Inbound) []core.Inbound {
 		return nil
 	}
 	e.Kind, e.ID, e.Token, e.Text = core.InForm, d.id(formID, p.View.ID, p.User.ID), data.Token, p.View.State.Values[formID][formID].Value
-	e.Place = core.Place{Platform: platform, Space: d.me.Team, Channel: data.Channel, Thread: data.Thread, Private: private(data.Channel)}
+	e.Place = core.Place{Platform: platform, Space: d.me.Team, Channel: data.Channel, Thread: data.Thread, Private: data.Channel == "" || private(data.Channel)}
 	return []core.Inbound{e}
 }
 
 // nowhere is where somebody is who acts on their own page.
 func (d decoder) nowhere() core.Place {
 	return core.Place{Platform: platform, Space: d.me.Team, Private: true}
+}
+
+// Link implements core.Linker.
+func (a *Adapter) Link(p core.Place) string {
+	a.mu.Lock()
+	me := a.me
+	a.mu.Unlock()
+	if me == nil || !a.ours(me.URL) || p.Platform != platform || p.Channel == "" {
+		return ""
+	}
+	link := strings.TrimRight(me.URL, "/") + "/archives/" + url.PathEscape(p.Channel)
+	if p.Thread != "" {
+		link += "/p" + strings.ReplaceAll(url.PathEscape(p.Thread), ".", "")
+	}
+	return link
 }

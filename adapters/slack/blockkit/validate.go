@@ -3,6 +3,7 @@
 package blockkit
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"unicode/utf8"
@@ -80,7 +81,7 @@ func validateRow(elements []slackapi.BlockElement) error {
 		if err := errors.Join(
 			once(ids, "action_id", b.ActionID),
 			between("label", b.Text.Text, MaxLabel),
-			between("value", b.Value, MaxValue),
+			between("value", cmp.Or(b.Value, b.URL), MaxValue),
 			style(b.Style),
 		); err != nil {
 			return fmt.Errorf("button %d: %w", i+1, err)

@@ -105,6 +105,7 @@ type blockItem struct {
 	Text  textObject `json:"text"`
 	Value string     `json:"value,omitempty"`
 	Style string     `json:"style,omitempty"`
+	URL   string     `json:"url,omitempty"`
 }
 
 // Shown is what a person reads. Markdown is not rendered.

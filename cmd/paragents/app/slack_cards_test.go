@@ -237,3 +237,86 @@ func TestDenyWithReason(t *testing.T) {
 		t.Errorf("it was decided %d times", n)
 	}
 }
+
+// The page of one's own: what one may decide, with the buttons that the card has, and one's sessions with a way into their threads. It follows what is pressed on it.
+func TestHomePage(t *testing.T) {
+	w := cards(t)
+	channel := w.srv.Channel()
+	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
+	w.srv.OpenHome(slacktest.Ann, "home")
+	shows := func(text string) func(slacktest.View) bool {
+		return func(v slacktest.View) bool { return strings.Contains(v.Shown(), text) }
+	}
+	page := w.srv.Home(slacktest.Ann, shows("Waiting for you: 1"))
+	if shown := page.Shown(); !strings.Contains(shown, strings.TrimSpace(action(card))) || strings.Contains(shown, "[needs-you]") {
+		t.Errorf("Ann's page shows %q; it has to show the action, and no session of Bob's", shown)
+	}
+	if got, want := page.Buttons(), card.Buttons(); !slices.EqualFunc(got, want, slices.Equal) {
+		t.Errorf("the page has the buttons %v, and the card %v", got, want)
+	}
+	w.srv.PressHome(slacktest.Ann, "write_file", "Deny with reason")
+	w.srv.Form(slacktest.Ann)
+	w.srv.Fill(slacktest.Ann, "not today")
+	w.srv.Home(slacktest.Ann, shows("Waiting for you: 0"))
+	w.srv.Await(channel, thread, decided("(not today)"))
+
+	w.until("the end", func() bool { return len(w.entries("ended")) == 1 })
+	w.srv.OpenHome(slacktest.Bob, "home")
+	page = w.srv.Home(slacktest.Bob, shows("write milk to fridge.txt"))
+	link := ""
+	for _, b := range page.Blocks {
+		for _, e := range b.Elements {
+			if e.Text.Text == "Open" {
+				link = e.URL
+			}
+		}
+	}
+	if want := "https://ours.slack.com/archives/" + channel + "/p" + strings.ReplaceAll(thread, ".", ""); link != want {
+		t.Errorf("the session opens at %q, want %q", link, want)
+	}
+	w.srv.PressHome(slacktest.Bob, "write milk to fridge.txt", "Close")
+	w.srv.Home(slacktest.Bob, func(v slacktest.View) bool { return !strings.Contains(v.Shown(), "write milk to fridge.txt") })
+	// A second question, and what goes wrong, are said in one's own conversation.
+	w.asks(channel, slacktest.Bob, "write eggs to eggs.txt")
+	w.srv.OpenHome(slacktest.Bob, "home")
+	w.srv.Home(slacktest.Bob, shows("Waiting for you: 1"))
+	w.srv.PressHome(slacktest.Bob, "write_file", "Always here")
+	w.until("a conversation", func() bool { return w.srv.DirectOf(slacktest.Bob) != "" })
+	w.srv.Await(w.srv.DirectOf(slacktest.Bob), "", func(m slacktest.Message) bool { return strings.Contains(m.Shown(), "only an admin can store a rule") })
+	w.srv.OpenHome(slacktest.Eve, "home")
+	if page := w.srv.Home(slacktest.Eve, func(slacktest.View) bool { return true }); len(page.Buttons()) != 0 || strings.Contains(page.Shown(), "eggs") {
+		t.Errorf("a stranger's page shows %q %v", page.Shown(), page.Buttons())
+	}
+}
+
+// The list has pages, and buttons for those sessions that one may direct.
+func TestListOnSlack(t *testing.T) {
+	w := cards(t)
+	channel := w.srv.Channel()
+	for range 9 {
+		w.srv.Say(slacktest.Post{Channel: channel, By: slacktest.Bob, Mention: slacktest.Bot(), Text: "repeat after me: hello"})
+	}
+	direct := w.srv.Direct()
+	w.srv.Say(slacktest.Post{Channel: direct, By: slacktest.Bob, Text: "repeat after me: a secret of Bob's"})
+	w.until("all to have ended", func() bool { return len(w.entries("ended")) == 10 })
+	w.srv.Command(channel, slacktest.Bob, "list")
+	first := w.srv.Await(channel, "", func(m slacktest.Message) bool {
+		return m.Only == slacktest.Bob.ID && strings.Contains(m.Shown(), "1 to 8 of 10")
+	})
+	if rows := first.Buttons(); len(rows) != 9 || !slices.Equal(rows[1], []string{"Open 2", "Close 2"}) || !slices.Equal(rows[8], []string{"Older →"}) {
+		t.Errorf("the first page has %v", rows)
+	}
+	w.srv.Press(channel, slacktest.Bob, first.TS, "Older →")
+	second := w.srv.Await(channel, "", func(m slacktest.Message) bool {
+		return m.Only == slacktest.Bob.ID && strings.Contains(m.Shown(), "9 to 10 of 10")
+	})
+	w.srv.Press(channel, slacktest.Bob, second.TS, "Close 10")
+	w.srv.Await(channel, "", func(m slacktest.Message) bool {
+		return m.Only == slacktest.Bob.ID && strings.Contains(m.Shown(), "Closed ")
+	})
+	w.srv.Command(channel, slacktest.Ann, "list all")
+	all := w.srv.Await(channel, "", func(m slacktest.Message) bool { return m.Only == slacktest.Ann.ID })
+	if strings.Contains(all.Shown(), "a secret of Bob") || !strings.Contains(all.Shown(), "1. ") {
+		t.Errorf("Ann is shown %q", all.Shown())
+	}
+}
