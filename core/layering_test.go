@@ -22,13 +22,14 @@ var layers = []struct {
 	may     []string
 	because string
 }{
-	{"core/policy", []string{"core", "core/policy"}, "a verdict is a pure function: it needs nouns and nothing that runs"},
-	{"core/preflight", []string{"core", "core/policy", "core/preflight"}, "what a text will write is inferred without running anything"},
+	{"core/lazy", nil, "regular expressions know nothing"},
+	{"core/policy", []string{"core", "core/lazy", "core/policy"}, "a verdict is a pure function: it needs nouns and nothing that runs"},
+	{"core/preflight", []string{"core", "core/lazy", "core/policy", "core/preflight"}, "what a text will write is inferred without running anything"},
 	{"core/claims", []string{"core", "core/preflight"}, "who writes what is decided on documents, whoever keeps them"},
 	{"core/sandbox", []string{"core/sandbox"}, "starting commands knows nothing of sessions"},
 	{"core/worktree", []string{"core", "core/sandbox"}, "directories and git decide nothing: whose they are and who may is for callers to know"},
 	{"core/tool", []string{"core", "core/tool", "core/sandbox"}, "a tool never asks by itself: it cannot reach people, rules or the store"},
-	{"core/llm", []string{"core", "core/llm"}, "a model client knows conversations, not what they are for"},
+	{"core/llm", []string{"core", "core/lazy", "core/llm"}, "a model client knows conversations, not what they are for"},
 	{"core/state", []string{"core", "store"}, "documents are nouns written into a store"},
 	{"core/access", []string{"core", "core/state", "store"}, "rights are read and judged below everything that asks for them"},
 	{"core/audit", []string{"core", "core/state", "store"}, "the record of what happened stands below everything that writes into it"},

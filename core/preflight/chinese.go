@@ -1,9 +1,10 @@
 package preflight
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"paragents/core/lazy"
 )
 
 // What stands between a Chinese verb and its path.
@@ -21,22 +22,22 @@ const (
 var (
 	hanDirect = []struct { // by the verb right in front of the path
 		does string
-		verb *regexp.Regexp
+		verb *lazy.Regexp
 	}{
-		{"append", regexp.MustCompile(`(?:追加|附加)` + filler)},
-		{"edit_file", regexp.MustCompile(`(?:` + hanChanges + `)` + filler)},
-		{"delete", regexp.MustCompile(`(?:` + hanDeletes + `)` + filler)},
-		{"move", regexp.MustCompile(`(?:` + hanMoves + `)` + filler)},
-		{"run", regexp.MustCompile(`(?:运行|执行|跑)` + filler)},
-		{"write_file", regexp.MustCompile(`(?:写入|写出|编写|写|创建|新建|建立|生成|保存|导出|输出|添加|新增|增加|创作)` + filler)},
+		{"append", lazy.Compile(`(?:追加|附加)` + filler)},
+		{"edit_file", lazy.Compile(`(?:` + hanChanges + `)` + filler)},
+		{"delete", lazy.Compile(`(?:` + hanDeletes + `)` + filler)},
+		{"move", lazy.Compile(`(?:` + hanMoves + `)` + filler)},
+		{"run", lazy.Compile(`(?:运行|执行|跑)` + filler)},
+		{"write_file", lazy.Compile(`(?:写入|写出|编写|写|创建|新建|建立|生成|保存|导出|输出|添加|新增|增加|创作)` + filler)},
 	}
-	hanTo     = regexp.MustCompile(`(?:.*)(` + hanMakes + `|` + hanChanges + `|` + hanMoves + `|` + hanCopies + `)[^，。；]{0,20}?(?:到|至|进|入|为|成|在|于)` + filler)
-	hanOf     = regexp.MustCompile(`(把|将|对|给|在|往|向|从)` + filler)
-	hanVerb   = regexp.MustCompile(`(查看|查找|读取|读|检查|分析|搜索|统计|解释|看|运行|执行|测试|对比|列出|` + hanDeletes + `|` + hanMoves + `|` + hanChanges + `|` + hanMakes + `|` + hanCopies + `)(入|到|进|成|为)?`)
-	hanAnd    = regexp.MustCompile(`^\s*(?:、|和|及|与|以及|跟|或|and|,)\s*$`)
-	hanFolder = regexp.MustCompile(`(?:目录|文件夹)` + filler)
-	hanLost   = regexp.MustCompile(`吗|怎么|怎样|如何|为什么|为何|是否`)
-	hanAsked  = regexp.MustCompile(`能|可以|帮|请|麻烦`)
+	hanTo     = lazy.Compile(`(?:.*)(` + hanMakes + `|` + hanChanges + `|` + hanMoves + `|` + hanCopies + `)[^，。；]{0,20}?(?:到|至|进|入|为|成|在|于)` + filler)
+	hanOf     = lazy.Compile(`(把|将|对|给|在|往|向|从)` + filler)
+	hanVerb   = lazy.Compile(`(查看|查找|读取|读|检查|分析|搜索|统计|解释|看|运行|执行|测试|对比|列出|` + hanDeletes + `|` + hanMoves + `|` + hanChanges + `|` + hanMakes + `|` + hanCopies + `)(入|到|进|成|为)?`)
+	hanAnd    = lazy.Compile(`^\s*(?:、|和|及|与|以及|跟|或|and|,)\s*$`)
+	hanFolder = lazy.Compile(`(?:目录|文件夹)` + filler)
+	hanLost   = lazy.Compile(`吗|怎么|怎样|如何|为什么|为何|是否`)
+	hanAsked  = lazy.Compile(`能|可以|帮|请|麻烦`)
 )
 
 // chinese reads a line of Chinese for what it asks to be written, clause by clause.

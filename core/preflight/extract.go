@@ -1,10 +1,11 @@
 package preflight
 
 import (
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"paragents/core/lazy"
 )
 
 // found is a shell command in a text.
@@ -17,15 +18,15 @@ type found struct {
 const hole = "\uFFFC"
 
 var (
-	fence     = regexp.MustCompile("^\\s*(```+|~~~+)\\s*([\\w+-]*)")
+	fence     = lazy.Compile("^\\s*(```+|~~~+)\\s*([\\w+-]*)")
 	shells    = set("sh bash shell zsh console terminal shell-session")
-	bullet    = regexp.MustCompile(`^\s*(?:[-*•]\s+|\d{1,3}[.)、]\s*)?`)
-	codeSpan  = regexp.MustCompile("`([^`]+)`")
-	runPhrase = regexp.MustCompile(`(?i)(?:\b(?:run|execute|exec)\s+(?:(?:the|this|following|command|shell|bash)\s+)*|(?:执行|运行|跑)(?:一下|下)?(?:命令)?)[:：]?\s*`)
-	gitWord   = regexp.MustCompile(`\bgit\s+[a-z][a-z-]+`)
+	bullet    = lazy.Compile(`^\s*(?:[-*•]\s+|\d{1,3}[.)、]\s*)?`)
+	codeSpan  = lazy.Compile("`([^`]+)`")
+	runPhrase = lazy.Compile(`(?i)(?:\b(?:run|execute|exec)\s+(?:(?:the|this|following|command|shell|bash)\s+)*|(?:执行|运行|跑)(?:一下|下)?(?:命令)?)[:：]?\s*`)
+	gitWord   = lazy.Compile(`\bgit\s+[a-z][a-z-]+`)
 	// negation ends in what forbids the thing that follows.
-	negation = regexp.MustCompile(`(?i)(?:\b(?:do not|don['’]?t|never|without|not|avoid|cannot|can['’]?t|stop|no)\W+(?:\w+\W+){0,2}|(?:不要|不用|不必|不得|(?:^|[^能])不能|(?:^|[^可])不可|无需|禁止|请?勿|避免|没有|先不|(?:^|[^特分识级类区个性告])别)[^，。；！？,;]{0,8})$`)
-	question = regexp.MustCompile(`(?i)^\W*(?:how|what|what's|why|where|when|which|who|does|did|is|are|was|were|should|explain)\b|怎么|怎样|如何|为什么|为何|是否|什么是|是什么|什么意思`)
+	negation = lazy.Compile(`(?i)(?:\b(?:do not|don['’]?t|never|without|not|avoid|cannot|can['’]?t|stop|no)\W+(?:\w+\W+){0,2}|(?:不要|不用|不必|不得|(?:^|[^能])不能|(?:^|[^可])不可|无需|禁止|请?勿|避免|没有|先不|(?:^|[^特分识级类区个性告])别)[^，。；！？,;]{0,8})$`)
+	question = lazy.Compile(`(?i)^\W*(?:how|what|what's|why|where|when|which|who|does|did|is|are|was|were|should|explain)\b|怎么|怎样|如何|为什么|为何|是否|什么是|是什么|什么意思`)
 )
 
 // forbidden reports whether what precedes a thing in its line forbids it.
@@ -102,7 +103,7 @@ func lineCommands(line string, most int) (prose string, commands []found) {
 		commands = append(commands, c)
 		line = line[:start] + hole + line[start+n:]
 	}
-	take := func(find *regexp.Regexp, command func(at []int) (cmd string, from, to int)) {
+	take := func(find *lazy.Regexp, command func(at []int) (cmd string, from, to int)) {
 		for pos := 0; pos < len(line) && len(commands) < most; {
 			at := find.FindStringSubmatchIndex(line[pos:])
 			if at == nil {
@@ -224,7 +225,7 @@ var (
 	subs      = set(`add am apply bisect branch checkout cherry-pick clean clone commit diff fetch init log merge mv pull push rebase reset restore revert rm
 		show stash status switch tag worktree build run test install ci exec start compose mod get fmt vet generate tool work pr issue repo release up publish
 		create ps images update sync lock list check clippy bench lint dev all clean deploy`)
-	operator = regexp.MustCompile(`(?:^|\s)(?:\|\|?|&&|\d?>>?|&>>?|<)\s*\S|\S;\s`)
+	operator = lazy.Compile(`(?:^|\s)(?:\|\|?|&&|\d?>>?|&>>?|<)\s*\S|\S;\s`)
 )
 
 func isCommand(cmd string, s strictness) bool {
@@ -257,4 +258,4 @@ func isCommand(cmd string, s strictness) bool {
 	return option || operator.MatchString(cmd) || isPath && (name == "cat" || s == afterRun)
 }
 
-var assigns = regexp.MustCompile(`^[A-Za-z_]\w*=`)
+var assigns = lazy.Compile(`^[A-Za-z_]\w*=`)

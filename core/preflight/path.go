@@ -2,10 +2,11 @@ package preflight
 
 import (
 	"path"
-	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"paragents/core/lazy"
 )
 
 type tokenKind int
@@ -30,12 +31,12 @@ type token struct {
 
 var (
 	closers  = map[rune]rune{'"': '"', '\'': '\'', '`': '`', '“': '”', '‘': '’', '「': '」', '『': '』', '《': '》'}
-	address  = regexp.MustCompile(`[A-Za-z][A-Za-z+.-]*://[^\s，。；！？、（）“”"'<>\x60]+`)
-	position = regexp.MustCompile(`:\d+(?::\d+)?$`)
-	windows  = regexp.MustCompile(`^[\w.~-]+(?:\\[\w.~-]+)+$`)
-	mixed    = regexp.MustCompile(`^[\p{Han}\w./-]*?\.[A-Za-z][A-Za-z0-9]{0,9}`)
+	address  = lazy.Compile(`[A-Za-z][A-Za-z+.-]*://[^\s，。；！？、（）“”"'<>\x60]+`)
+	position = lazy.Compile(`:\d+(?::\d+)?$`)
+	windows  = lazy.Compile(`^[\w.~-]+(?:\\[\w.~-]+)+$`)
+	mixed    = lazy.Compile(`^[\p{Han}\w./-]*?\.[A-Za-z][A-Za-z0-9]{0,9}`)
 	// verbal ends in what a Chinese file name without quotes cannot begin before.
-	verbal = regexp.MustCompile(`^(?:.*(?:写入|写到|写进|写|存到|存为|出到|到|至|创建|新建|生成|修改|更新|编辑|删除|读取|阅读|查看|打开|追加|为|成|把|将|在|从|叫|件|和|与|及))`)
+	verbal = lazy.Compile(`^(?:.*(?:写入|写到|写进|写|存到|存为|出到|到|至|创建|新建|生成|修改|更新|编辑|删除|读取|阅读|查看|打开|追加|为|成|把|将|在|从|叫|件|和|与|及))`)
 )
 
 // tokenize takes a line of prose apart. Addresses on the web are left out.
@@ -78,8 +79,8 @@ func tokenize(line string) []token {
 }
 
 var (
-	hanAt    = regexp.MustCompile(`[在到往]$`)
-	hanUnder = regexp.MustCompile(`^(目录|文件夹)?(?:里面?|中|下面?|内)?(?:创建|新建|生成|写|添加|新增|建|保存)`)
+	hanAt    = lazy.Compile(`[在到往]$`)
+	hanUnder = lazy.Compile(`^(目录|文件夹)?(?:里面?|中|下面?|内)?(?:创建|新建|生成|写|添加|新增|建|保存)`)
 )
 
 // join puts a file and the directory that is named apart from it together: "a.go in src/", "在 src 目录下创建 a.go".
@@ -166,7 +167,7 @@ var (
 	bareNames = set(`Makefile Dockerfile LICENSE README CHANGELOG Gemfile Rakefile Procfile Jenkinsfile Vagrantfile CODEOWNERS Justfile Containerfile Pipfile`)
 	products  = set("node.js next.js vue.js react.js d3.js three.js express.js nuxt.js chart.js alpine.js ember.js backbone.js p5.js asp.net socket.io")
 	pairs     = set("and/or read/write input/output i/o n/a w/o w/ tcp/ip ci/cd he/she his/her yes/no on/off client/server true/false either/or")
-	domain    = regexp.MustCompile(`(?i)^(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|cn|ai|app)/`)
+	domain    = lazy.Compile(`(?i)^(?:[a-z0-9-]+\.)+(?:com|org|net|io|dev|cn|ai|app)/`)
 )
 
 // pathOf reads text as a path. sure is false for one that may be something else: with slashes, but neither an extension nor a beginning or

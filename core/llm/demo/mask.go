@@ -1,11 +1,12 @@
 package demo
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"paragents/core/lazy"
 )
 
 // masked is a text whose quoted parts are one word each, so that nothing in them looks like a request.
@@ -19,7 +20,7 @@ type quote struct{ raw, inner string }
 var closing = map[rune]rune{'"': '"', '\'': '\'', '`': '`', '“': '”', '‘': '’', '«': '»', '„': '“'}
 
 // token stands for a quote: NUL, number, NUL.
-var token = regexp.MustCompile("\x00([0-9]+)\x00")
+var token = lazy.Compile("\x00([0-9]+)\x00")
 
 // mask replaces the quotes in s. A mark opens a quote behind a space or a bracket, and closes it before one or before punctuation; so
 // apostrophes are none.

@@ -1,8 +1,9 @@
 package demo
 
 import (
-	"regexp"
 	"strings"
+
+	"paragents/core/lazy"
 )
 
 // step is what the model does in one turn: calls that run together, or talk.
@@ -21,15 +22,15 @@ type call struct {
 }
 
 var (
-	literal    = regexp.MustCompile(`(?i)^\s*(?:\$\s|(?:please\s+)?repeat after me:)`) // to the end of the line
-	bullet     = regexp.MustCompile(`^\s*(?:[-*•]|\d{1,2}[.)])\s+`)
-	thenWords  = regexp.MustCompile(`(?i)\s*[,;.]?\s+(?:and\s+)?then[,:]?\s+|[,;.]?\s+(?:and\s+)?(?:after that|afterwards|finally),?\s+`)
-	andWords   = regexp.MustCompile(`(?i)\s*,\s*(?:and\s+)?|\s+and\s+|[.!;]\s+`)
-	together   = regexp.MustCompile(`(?i)[\s,]*\b(?:both |all )?(?:at once|at the same time|in parallel|simultaneously)\b[.!]*\s*$`)
-	togetherTo = regexp.MustCompile(`(?i)^(?:do )?(?:(?:these|both|two things|two) )*(?:at once|at the same time|in parallel)\s*[:,]\s*`)
-	polite     = regexp.MustCompile(`(?i)^(?:please|pls|can you|could you|would you|will you|now|just|hey|hi|hello|ok|okay|also|first|finally|next|then|and|kindly|go ahead and|i want you to|i'd like you to|let's|lets)\b[,:!]?\s+`)
-	politeEnd  = regexp.MustCompile(`(?i)[,\s]+(?:please|pls|thanks|thank you|for me)\s*[.!?]*$`)
-	greeting   = regexp.MustCompile(`(?i)^(?:hi|hello|hey|help|what can you do|who are you|what are you)?[\s.!?]*$`)
+	literal    = lazy.Compile(`(?i)^\s*(?:\$\s|(?:please\s+)?repeat after me:)`) // to the end of the line
+	bullet     = lazy.Compile(`^\s*(?:[-*•]|\d{1,2}[.)])\s+`)
+	thenWords  = lazy.Compile(`(?i)\s*[,;.]?\s+(?:and\s+)?then[,:]?\s+|[,;.]?\s+(?:and\s+)?(?:after that|afterwards|finally),?\s+`)
+	andWords   = lazy.Compile(`(?i)\s*,\s*(?:and\s+)?|\s+and\s+|[.!;]\s+`)
+	together   = lazy.Compile(`(?i)[\s,]*\b(?:both |all )?(?:at once|at the same time|in parallel|simultaneously)\b[.!]*\s*$`)
+	togetherTo = lazy.Compile(`(?i)^(?:do )?(?:(?:these|both|two things|two) )*(?:at once|at the same time|in parallel)\s*[:,]\s*`)
+	polite     = lazy.Compile(`(?i)^(?:please|pls|can you|could you|would you|will you|now|just|hey|hi|hello|ok|okay|also|first|finally|next|then|and|kindly|go ahead and|i want you to|i'd like you to|let's|lets)\b[,:!]?\s+`)
+	politeEnd  = lazy.Compile(`(?i)[,\s]+(?:please|pls|thanks|thank you|for me)\s*[.!?]*$`)
+	greeting   = lazy.Compile(`(?i)^(?:hi|hello|hey|help|what can you do|who are you|what are you)?[\s.!?]*$`)
 )
 
 // parse makes a plan of the request. Without one, strange is the part that was not understood, or "" when there was nothing to do.

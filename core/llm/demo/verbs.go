@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"paragents/core/lazy"
 )
 
 // The arguments of the tools, as their schemas have them.
@@ -34,7 +36,7 @@ type (
 
 // verb is one form of a request: what it looks like, and what to do. The groups are the pattern's; ok is false when it only looked so.
 type verb struct {
-	form *regexp.Regexp
+	form *lazy.Regexp
 	do   func(m *masked, groups []string) (steps []step, ok bool)
 }
 
@@ -45,12 +47,12 @@ const (
 	newFile     = `(?:(?:a|the)\s+)?(?:new\s+)?(?:file\s+)?(?:(?:called|named)\s+)?`
 )
 
-func form(s string) *regexp.Regexp { return regexp.MustCompile(`(?is)^` + s + `$`) }
+func form(s string) *lazy.Regexp { return lazy.Compile(`(?is)^` + s + `$`) }
 
 var (
-	lastMark  = regexp.MustCompile(`([\pL\d\x00])[.!?\s]+$`)
+	lastMark  = lazy.Compile(`([\pL\d\x00])[.!?\s]+$`)
 	hereOnly  = form(here)
-	folderLed = regexp.MustCompile(`(?i)^` + folderWords)
+	folderLed = lazy.Compile(`(?i)^` + folderWords)
 )
 
 // one understands a single request, as it stands or without the politeness and the full stop at its end.
