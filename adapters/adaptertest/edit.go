@@ -30,6 +30,9 @@ func testChanged(t *testing.T, h Harness) {
 	if e.ID == first.ID || e.ID == "" {
 		t.Errorf("edit has id %q, and its message %q", e.ID, first.ID)
 	}
+	if e.Original != first.ID {
+		t.Errorf("edit is of %q, and its message is %q", e.Original, first.ID)
+	}
 }
 
 func testRemoved(t *testing.T, h Harness) {
@@ -41,7 +44,7 @@ func testRemoved(t *testing.T, h Harness) {
 	id := h.Act(Action{Do: Say, Place: place, Text: "forget this"})
 	first := r.next(core.InMessage)
 	h.Act(Action{Do: Remove, Place: place, Message: id})
-	if e := r.next(core.InDelete); e.Message != id || e.Place != place || e.ID == first.ID {
+	if e := r.next(core.InDelete); e.Message != id || e.Place != place || e.ID == first.ID || e.Original != first.ID {
 		t.Errorf("delete is %+v", e)
 	}
 }

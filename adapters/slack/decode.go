@@ -150,7 +150,7 @@ func attachments(files []file) []core.Attachment {
 
 func (d decoder) edit(m message) core.Inbound {
 	e := d.about(m)
-	e.Kind = core.InEdit
+	e.Kind, e.Original = core.InEdit, e.ID
 	e.ID += "/edit/" + m.Edited.TS
 	e.At = at(cmp.Or(m.Edited.TS, m.TS))
 	return e
@@ -158,7 +158,7 @@ func (d decoder) edit(m message) core.Inbound {
 
 func (d decoder) deleted(m message, ts string) core.Inbound {
 	e := d.about(m)
-	e.Kind, e.Text, e.Addressed, e.ToOther = core.InDelete, "", false, false
+	e.Kind, e.Original, e.Text, e.Addressed, e.ToOther = core.InDelete, e.ID, "", false, false
 	e.ID += "/delete"
 	e.At = at(cmp.Or(ts, m.TS))
 	return e

@@ -226,7 +226,7 @@ func TestB008EditOfAMention(t *testing.T) {
 	first := r.next(core.InMessage)
 	srv.Change(room, ts, "list all pods")
 	a, b := r.next(core.InEdit), r.next(core.InEdit)
-	if a.ID != b.ID || a.ID == first.ID || a.Text != "list all pods" || b.Text != a.Text || a.Message != ts || a.Place != first.Place {
+	if a.ID != b.ID || a.ID == first.ID || a.Original != first.ID || a.Text != "list all pods" || b.Text != a.Text || a.Message != ts || a.Place != first.Place {
 		t.Errorf("edits %+v and %+v of %+v", a, b, first)
 	}
 	acked(t, srv)

@@ -258,6 +258,27 @@ func TestB024EditMustWait(t *testing.T) {
 	}
 }
 
+// Slack takes an equal text as a change: an edit that is repeated, because its answer was lost, is success and leaves one message.
+func TestB025RepeatedEdit(t *testing.T) {
+	srv, a, place := desk(t)
+	id, err := a.Send(t.Context(), core.Message{Place: place, Plain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv.Fail("chat.update", slacktest.Failure{Cut: true, Done: true})
+	if err := a.Edit(t.Context(), id, core.Message{Place: place, Plain: "y"}); fault(err) != core.FaultRetry {
+		t.Errorf("an edit whose answer was lost: %v", err)
+	}
+	for range 2 {
+		if err := a.Edit(t.Context(), id, core.Message{Place: place, Plain: "y"}); err != nil {
+			t.Error(err)
+		}
+	}
+	if list := srv.Messages(place.Channel, place.Thread); len(list) != 1 || list[0].Shown() != "y" {
+		t.Errorf("shown %+v", list)
+	}
+}
+
 func TestPrivateAnswers(t *testing.T) {
 	srv := slacktest.New(t)
 	a := newAdapter(t, srv, slack.Config{})
