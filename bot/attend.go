@@ -83,6 +83,9 @@ func (d *Desk) note(ctx context.Context, adapter core.Adapter, c core.Catcher, a
 		if err := d.catchUp(ctx, adapter, c, now.Add(-min(gap+overlap, farthest))); err != nil {
 			return fmt.Errorf("catch up: %w", err)
 		}
+		if h, now, err = state.Get[Heard](ctx, d.cfg.Store, key); err != nil { // that took a while, in which somebody listened
+			return fmt.Errorf("read until when somebody listened: %w", err)
+		}
 	}
 	var b state.Batch
 	b.Update(key, h.Version, Heard{Until: now})

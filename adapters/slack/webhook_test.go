@@ -66,7 +66,9 @@ func TestSameOverHTTP(t *testing.T) {
 		f := heard[1][i]
 		// What differs from one fake to the next.
 		for _, x := range []*core.Inbound{&e, &f} {
-			x.ID = strings.Join(strings.FieldsFunc(x.ID, func(r rune) bool { return r >= '0' && r <= '9' }), "")
+			for _, id := range []*string{&x.ID, &x.Original} {
+				*id = strings.Join(strings.FieldsFunc(*id, func(r rune) bool { return r >= '0' && r <= '9' }), "")
+			}
 			x.Place.Thread, x.Message, x.At = "", "", time.Time{}
 			x.Callback, _, _ = strings.Cut(x.Callback, " ")
 		}
