@@ -32,6 +32,8 @@ type slackWorld struct {
 	store store.Store
 	set   []func(*config.Config)
 	app   *app.App // that was started last
+	stop  func()   // it
+	up    int      // replicas
 }
 
 func onSlack(t *testing.T, set ...func(*config.Config)) *slackWorld {
@@ -71,6 +73,8 @@ func (w *slackWorld) serve() (stop func()) {
 		w.t.Fatal(err)
 	}
 	w.app = a
+	_, ever := w.srv.Sockets()
+	w.up++
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	var g errgroup.Group
@@ -82,15 +86,16 @@ func (w *slackWorld) serve() (stop func()) {
 			return
 		}
 		stopped = true
+		w.up--
 		cancel()
 		if err := <-done; err != nil {
 			w.t.Error(err)
 		}
 		a.Close()
 	}
+	w.stop = stop
 	w.t.Cleanup(stop)
-	_, ever := w.srv.Sockets()
-	w.srv.Connected(2, ever+2)
+	w.srv.Connected(2*w.up, ever+2)
 	return stop
 }
 
@@ -198,6 +203,46 @@ func TestCatchUpAfterAnOutage(t *testing.T) {
 	w.until("everything once", all)
 	if n := len(w.said(room, thread, "That was written")); n != 1 || before == 0 {
 		t.Errorf("%d questions about what is old; %d calls to look for it", n, before)
+	}
+}
+
+// Of several replicas that come back together one catches up, and when it goes another takes over without looking once more.
+func TestCatchUpOnceOverAllReplicas(t *testing.T) {
+	w := onSlack(t)
+	room, thread := w.begin()
+	w.until("that somebody listens", func() bool { return !w.heard().IsZero() })
+	w.stop()
+	w.srv.Say(slacktest.Post{Channel: room, Thread: thread, By: slacktest.Ann, Text: "repeat after me: missed"})
+	w.srv.Forget()
+	w.away(5 * time.Minute)
+	first := w.serve()
+	holder := w.app
+	second := w.serve()
+	w.srv.Await(room, thread, says("missed"))
+	w.until("a note that all is caught up", func() bool { return time.Since(w.heard()) < time.Minute })
+	duties, err := w.app.Scheduler.Duties(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if duties["catch-up/slack"].Replica != holder.Scheduler.ID() { // the second was faster
+		first, second = second, first
+	}
+	noted := w.heard()
+	first()
+	w.until("a note of the other replica", func() bool {
+		return w.heard().After(noted.Add(time.Millisecond)) && time.Since(w.heard()) < time.Minute
+	})
+	w.until("the duty in other hands", func() bool {
+		now, err := w.app.Scheduler.Duties(t.Context())
+		return err == nil && now["catch-up/slack"].Replica != "" && now["catch-up/slack"].Replica != duties["catch-up/slack"].Replica
+	})
+	w.last(room, thread)
+	second()
+	if n := len(w.srv.Calls("conversations.replies")); n != 1 {
+		t.Errorf("the thread was read %d times", n)
+	}
+	if got := w.said(room, thread, "missed"); len(got) != 1 {
+		t.Errorf("shown %q", got)
 	}
 }
 
