@@ -343,10 +343,10 @@ func (d *Desk) quit(ctx context.Context, v *visit, c Command) error {
 	return nil
 }
 
-// lastUse says when a stored rule last let a call through, to the hour.
+// lastUse says when a stored rule last let a call through: what came within the hour after is not noted.
 func lastUse(r scheduler.StoredRule) string {
 	if r.Used.IsZero() {
 		return "not used yet"
 	}
-	return "last used " + r.Used.UTC().Format("2006-01-02 15") + " h"
+	return "last used " + r.Used.UTC().Format("2006-01-02 15:04")
 }
