@@ -95,6 +95,7 @@ const (
 	doApprove  verb = "approve"
 	doScope    verb = "scope" // show what a wider yes would store, and ask for it
 	doDeny     verb = "deny"
+	doAskFor   verb = "ask-for"  // ask who may decide
 	doReason   verb = "reason"   // ask why not
 	doDenyWhy  verb = "deny-why" // the answer to that
 	doConfirm  verb = "confirm"  // the second press of a dangerous yes

@@ -23,7 +23,7 @@ func (s *Screen) approval(ctx context.Context, l core.Letter, caps core.Capabili
 	if err != nil {
 		return delivery.Rendered{}, err
 	}
-	c := cards{s: s, l: l, caps: caps, word: p.Value.State, now: now}
+	c := cards{s: s, l: l, caps: caps, word: p.Value.State, now: now, called: func(p core.Person) string { return escape(s.called(ctx, p)) }}
 	if c.word == core.Queued { // it goes on at once
 		c.word = core.Running
 	}
@@ -71,11 +71,12 @@ type cards struct {
 	word    core.PromptState // of the prompt
 	now     time.Time
 	buttons buttons
+	called  func(core.Person) string // as Markdown
 }
 
 // decided shows who, what and when, and has no buttons. The whole action was shown before.
 func (c *cards) decided(a core.Approval) []core.Message {
-	text := c.s.head(c.l, c.caps, c.word) + outcome(a)
+	text := c.s.head(c.l, c.caps, c.word) + c.outcome(a)
 	if a.Reason != "" {
 		text += fmt.Sprintf(" (%s)", escape(a.Reason))
 	}
@@ -94,7 +95,7 @@ func (c *cards) second(a core.Approval) []core.Message {
 	if c.l.Copy != nil {
 		return nil
 	}
-	return replacing(c.s.cfg.messages(page{text: outcome(a)}, c.caps, c.l.Place), secondCard(a))
+	return replacing(c.s.cfg.messages(page{text: c.outcome(a)}, c.caps, c.l.Place), secondCard(a))
 }
 
 // shownAfter is how much of an action its card repeats after the decision, in runes.
@@ -198,8 +199,16 @@ func (c *cards) rows(a core.Approval) [][]core.Button {
 }
 
 // outcome is what became of a question: who, what and when.
-func outcome(a core.Approval) string {
-	return fmt.Sprintf(saysDecided, a.Ref, decidedWord(a), by(a.By), a.Decided.UTC().Format("15:04:05"))
+func (c *cards) outcome(a core.Approval) string {
+	return fmt.Sprintf(saysDecided, a.Ref, decidedWord(a), c.by(a), a.Decided.UTC().Format("15:04:05"))
+}
+
+// by says who decided it, if anybody did.
+func (c *cards) by(a core.Approval) string {
+	if a.By == "" {
+		return ""
+	}
+	return " by " + c.called(a.By)
 }
 
 func decidedWord(a core.Approval) string {

@@ -69,7 +69,7 @@ func (c *cards) all(list []core.Approval, head string, short bool) string {
 	for _, a := range list {
 		fmt.Fprintf(&b, "\n\n**%d.** %s · %s", a.Number, code(string(a.Ref)), escape(a.Action.Tool))
 		if a.State != core.Pending {
-			fmt.Fprintf(&b, " · %s%s at %s", decidedWord(a), by(a.By), a.Decided.UTC().Format("15:04:05"))
+			fmt.Fprintf(&b, " · %s%s at %s", decidedWord(a), c.by(a), a.Decided.UTC().Format("15:04:05"))
 		}
 		show := markup.Visible(a.Action.Show)
 		if short && len(show) > shownAfter {

@@ -78,7 +78,11 @@ func (c *cards) whose(a core.Approval) string {
 	if c.l.Copy == nil {
 		return ""
 	}
-	return fmt.Sprintf(saysFor, person(a.Author))
+	text := fmt.Sprintf(saysFor, c.called(a.Author))
+	if c.l.Event.Type == core.EventReminder && c.l.Event.By != "" {
+		text = fmt.Sprintf(saysAsksYou, c.called(c.l.Event.By)) + text
+	}
+	return text
 }
 
 // later reports whether another letter will change the copy of a card once more: several that are decided at once make one change.

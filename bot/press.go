@@ -19,6 +19,11 @@ func (d *Desk) pressed(ctx context.Context, v *visit) error {
 		return err
 	}
 	note, err := d.follow(ctx, v)
+	if personal(err) {
+		if offered, err := d.offerAskFor(ctx, v, err); offered || err != nil {
+			return err
+		}
+	}
 	switch {
 	case err != nil && !personal(err):
 		return err
@@ -74,6 +79,8 @@ func (d *Desk) follow(ctx context.Context, v *visit) (note string, err error) {
 		return d.decide(ctx, v, p.Approval, scheduler.Decision{State: core.Approved, Scope: scopeOf(*p), Wide: p.Wide})
 	case doDeny:
 		return d.decide(ctx, v, p.Approval, scheduler.Decision{State: core.Denied, Scope: core.Once})
+	case doAskFor:
+		return d.askFor(ctx, v, *p)
 	case doReason:
 		return d.askReason(ctx, v, *p)
 	case doDenyWhy:

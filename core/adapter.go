@@ -174,6 +174,10 @@ type (
 	Homer interface {
 		ShowHome(ctx context.Context, p Person, page []Item) error
 	}
+	// Namer tells what a person is called, "" where that is not known. It takes little time, and decides nothing: names change hands.
+	Namer interface {
+		Called(ctx context.Context, p Person) string
+	}
 	// Linker is the address of a place for people, "" where none is known.
 	Linker interface {
 		Link(p Place) string

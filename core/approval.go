@@ -104,6 +104,8 @@ type Approval struct {
 	Trace    TraceID `json:"trace"`
 	// Copies are where else it is asked. What becomes of it is shown there too.
 	Copies []Copy `json:"copies,omitempty"`
+	// Asked are people who may not answer it, and asked those who may.
+	Asked []Person `json:"asked,omitempty"`
 }
 
 // Copy is a place besides a prompt's own where its approvals are asked. With To the place has no channel yet: it is that person's conversation with the bot.
@@ -126,7 +128,7 @@ func (a *Approval) To(next ApprovalState, by Person, reason string, at time.Time
 		if a.By == "" {
 			return fmt.Errorf("%w: %s %s at %s", ErrDecided, a.Ref, a.State, a.Decided.UTC().Format("15:04:05"))
 		}
-		return fmt.Errorf("%w: %s was %s by %s at %s", ErrDecided, a.Ref, a.State, a.By, a.Decided.UTC().Format("15:04:05"))
+		return fmt.Errorf("%w: %s was %s by %s at %s", ErrDecided, a.Ref, a.State, a.By.ID(), a.Decided.UTC().Format("15:04:05"))
 	}
 	if !slices.Contains(ApprovalStates[a.State], next) {
 		return fmt.Errorf("%w: approval %s is %s and cannot become %s", ErrRefused, a.Ref, a.State, next)

@@ -69,6 +69,12 @@ func (p Person) Platform() string {
 	return platform
 }
 
+// ID is the person's own id on their platform, without platform and workspace: for sentences.
+func (p Person) ID() string {
+	_, id, _ := strings.Cut(string(p), ":")
+	return id[strings.LastIndex(id, "/")+1:]
+}
+
 // Place is where in a chat something happens. The strings are the platform's own ids, so that any replica can answer there.
 type Place struct {
 	Platform string `json:"platform"`

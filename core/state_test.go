@@ -116,7 +116,7 @@ func TestApprovalTakesTheTransitionsOfTheDiagramAndNoOther(t *testing.T) {
 				if !errors.Is(err, core.ErrDecided) || a.State != before || a.By != "test:ann" || !a.Decided.Equal(at) {
 					t.Errorf("%s → %s: %v, %+v", from, to, err, a)
 				}
-				if err != nil && (!strings.Contains(err.Error(), "test:ann") || !strings.Contains(err.Error(), "10:02")) {
+				if err != nil && (!strings.Contains(err.Error(), "by ann at") || !strings.Contains(err.Error(), "10:02")) {
 					t.Errorf("the loser reads %q, which does not say who and when", err)
 				}
 			}

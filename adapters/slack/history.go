@@ -103,3 +103,11 @@ func (a *Adapter) history(ctx context.Context, p core.Place, since time.Time) ([
 
 // stamp writes a time as the platform does.
 func stamp(t time.Time) string { return fmt.Sprintf("%d.%06d", t.Unix(), t.Nanosecond()/1000) }
+
+// Called implements core.Namer.
+func (a *Adapter) Called(ctx context.Context, p core.Person) string {
+	if name := a.name(ctx, p); name != p.ID() {
+		return name
+	}
+	return ""
+}

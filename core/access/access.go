@@ -123,7 +123,7 @@ func (a Access) MayDecide(stored Grants, who core.Person, at core.Approval, scop
 	case who == at.Author && role >= Operator:
 		return fmt.Errorf("%w: nobody approves what they asked for themselves here; ask an approver", core.ErrForbidden)
 	}
-	return fmt.Errorf("%w: %s decides this, or an approver of this place", core.ErrForbidden, at.Author)
+	return fmt.Errorf("%w: %s decides this, or an approver of this place", core.ErrForbidden, at.Author.ID())
 }
 
 // Approvers are the people of a place's platform who may decide what others' prompts ask for there, sorted. Those who may because everybody may are not among them.

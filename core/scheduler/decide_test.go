@@ -51,7 +51,7 @@ func TestB030TwoAnswersAtOnce(t *testing.T) {
 		if errs[win] != nil {
 			t.Fatal(errs)
 		}
-		if winner := string(got[win].By); got[1-win].By != got[win].By || !strings.Contains(errs[1-win].Error(), winner) {
+		if winner := got[win].By.ID(); got[1-win].By != got[win].By || !strings.Contains(errs[1-win].Error(), winner) {
 			t.Fatalf("the loser reads %q and %+v; the winner is %s", errs[1-win], got[1-win], winner)
 		}
 		stored, err := other.Approval(t.Context(), a.ID)

@@ -54,7 +54,7 @@ func TestB031RefusedPress(t *testing.T) {
 	press := w.tg.Press(telegramtest.Bob, group, card.ID, "Approve once")
 	var note string
 	w.until("an answer to the press", func() (ok bool) { note, ok = w.tg.Answered(press); return ok })
-	if !strings.Contains(note, "telegram:101 decides this, or an approver of this place") {
+	if !strings.Contains(note, "101 decides this, or an approver of this place") {
 		t.Errorf("the private note is %q", note)
 	}
 	w.until("the audit log", func() bool {

@@ -203,7 +203,7 @@ func TestDenyWithReason(t *testing.T) {
 	}
 	w.srv.Fill(slacktest.Ann, "we are out of money")
 	for _, at := range []string{"", thread} {
-		w.srv.Await(channel, at, decided("denied by T0TEAM001/U0ANN00001"))
+		w.srv.Await(channel, at, decided("denied by Ann (U0ANN00001)"))
 		w.srv.Await(channel, at, decided("(we are out of money)"))
 	}
 	w.srv.Await(channel, thread, func(m slacktest.Message) bool {
@@ -319,4 +319,26 @@ func TestListOnSlack(t *testing.T) {
 	if strings.Contains(all.Shown(), "a secret of Bob") || !strings.Contains(all.Shown(), "1. ") {
 		t.Errorf("Ann is shown %q", all.Shown())
 	}
+}
+
+// Who may not decide is told so alone, by name, and asks who may: they get the card in their own conversation.
+func TestAskWhoMayDecide(t *testing.T) {
+	w := cards(t, func(c *config.Config) { c.Access.Viewers = []core.Person{id(slacktest.Eve)} })
+	channel := w.srv.Channel()
+	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
+	w.srv.Press(channel, slacktest.Eve, card.TS, "Approve once")
+	note := w.srv.Await(channel, thread, func(m slacktest.Message) bool { return m.Only == slacktest.Eve.ID })
+	if !strings.Contains(note.Shown(), "Bob") || strings.Contains(note.Shown(), "slack:") || !slices.Equal(note.Buttons()[0], []string{"Ask Bob (U0BOB00001)"}) {
+		t.Errorf("Eve is told %q %v", note.Shown(), note.Buttons())
+	}
+	w.srv.Press(channel, slacktest.Eve, note.TS, "Ask Bob (U0BOB00001)")
+	w.until("a conversation with Bob", func() bool { return w.srv.DirectOf(slacktest.Bob) != "" })
+	direct := w.srv.DirectOf(slacktest.Bob)
+	copied := w.srv.Await(direct, "", question)
+	if !strings.Contains(copied.Shown(), "Eve") || action(copied) != action(card) {
+		t.Errorf("Bob is shown %q", copied.Shown())
+	}
+	w.srv.Press(direct, slacktest.Bob, copied.TS, "Deny")
+	w.srv.Await(direct, "", decided("denied by Bob"))
+	w.srv.Await(channel, thread, decided("denied by Bob"))
 }

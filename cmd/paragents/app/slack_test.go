@@ -339,7 +339,7 @@ func TestAskForAccess(t *testing.T) {
 	})
 	w.until("a word to who asked", func() bool {
 		own := w.srv.DirectOf(slacktest.Bob)
-		return own != "" && len(w.said(own, "", slacktest.Team+"/"+slacktest.Ann.ID+" let you in")) == 1
+		return own != "" && len(w.said(own, "", slacktest.Ann.ID+" let you in")) == 1
 	})
 	thread = mention("repeat after me: let in")
 	w.srv.Await(room, thread, func(m slacktest.Message) bool { return strings.HasPrefix(m.Shown(), "let in") })
