@@ -18,7 +18,9 @@ func Entered(in access.Invitation) scheduler.Entry {
 }
 
 // Welcomed is what somebody reads whom a code has let in.
-func Welcomed(role access.Role) string { return fmt.Sprintf(saysWelcomed, role) }
+func Welcomed(role access.Role, caps core.Capabilities) string {
+	return fmt.Sprintf(saysWelcomed, role, caps.Slash)
+}
 
 // enter lets the visitor in if their message is a code that the terminal showed; false: it is something else.
 func (d *Desk) enter(ctx context.Context, v *visit) (bool, error) {
@@ -31,7 +33,7 @@ func (d *Desk) enter(ctx context.Context, v *visit) (bool, error) {
 		return false, nil
 	}
 	if err == nil {
-		v.say("%s", Welcomed(in.Role))
+		v.say("%s", Welcomed(in.Role, v.caps))
 	}
 	return err == nil, err
 }

@@ -231,7 +231,7 @@ const (
 	saysNowWrite     = "Write what is to be done."
 	saysNowLook      = "`%slist` shows what goes on."
 	saysAlone        = "alone with me"
-	saysWelcomed     = "Welcome: you are %s now, everywhere. Write what is to be done; /help shows the rest."
+	saysWelcomed     = "Welcome: you are %s now, everywhere. Write what is to be done; %shelp shows the rest."
 	saysNotLetIn     = "An admin said no: I may not work for you. You can ask again tomorrow."
 )
 

@@ -67,7 +67,7 @@ func TestSetupSlack(t *testing.T) {
 	if strings.Contains(screen, "canary") || strings.Contains(screen, "CANARY") {
 		t.Errorf("a token is shown:\n%s", screen)
 	}
-	if list := srv.Messages(ann, ""); len(list) != 2 || !strings.Contains(list[1].Shown(), "you are admin now") {
+	if list := srv.Messages(ann, ""); len(list) != 2 || !strings.Contains(list[1].Shown(), "you are admin now, everywhere. Write what is to be done; /paragents help") {
 		t.Errorf("the admin reads %+v", list)
 	}
 	for _, d := range srv.Deliveries() {

@@ -141,7 +141,7 @@ func listen(ctx context.Context, ad core.Adapter, st store.Store, code string) e
 			if err != nil && !errors.Is(err, core.ErrNotFound) {
 				return err
 			}
-			if _, err := ad.Send(ctx, core.Message{Place: e.Place, Plain: bot.Welcomed(access.Admin)}); err != nil {
+			if _, err := ad.Send(ctx, core.Message{Place: e.Place, Plain: bot.Welcomed(access.Admin, ad.Capabilities())}); err != nil {
 				return nil // they are admin, and the terminal says so
 			}
 		}
