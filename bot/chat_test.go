@@ -21,6 +21,8 @@ type chat struct {
 	home        map[core.Person]core.Message // pages of people
 	form        *core.Form                   // the one that is shown
 	unreachable core.Person                  // the bot may not begin a conversation with them
+	stuck       core.Place                   // where status cards are not sent
+	freed       chan struct{}                // until this is closed
 	progress    bool                         // status cards are shown; their moment is exact on a virtual clock only
 	inbox       chan delivery
 
@@ -166,6 +168,9 @@ func (c connection) Receive(ctx context.Context, _ []byte, accept func(context.C
 func (c connection) Send(_ context.Context, m core.Message) (string, error) {
 	if c.dead() {
 		return "", errCut
+	}
+	if m.Place == c.stuck && strings.Contains(m.Text, "[running]") {
+		<-c.freed
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()

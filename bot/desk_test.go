@@ -352,3 +352,32 @@ func TestB024StatusCardsArePaced(t *testing.T) {
 		}
 	}, "rob is operator", "progress", "a.txt holds apples")
 }
+
+// A chat that takes its time holds up no other.
+func TestStatusCardsDoNotWaitForEachOther(t *testing.T) {
+	others := []string{"ann", "ben", "cid", "dan", "eve", "fay", "gus", "hal"}
+	given := []string{"rob is operator", "progress"}
+	for _, who := range others {
+		given = append(given, who+" is operator")
+	}
+	bubble(t, func(t *testing.T, w *world) {
+		w.chat.stuck, w.chat.freed = w.chat.placeOf("rob"), make(chan struct{})
+		for _, who := range append(others, "rob") {
+			if err := w.chat.post(w.event(who, who, "/submit think for 10 seconds")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		time.Sleep(5 * time.Second)
+		shown := map[string]bool{}
+		for _, h := range w.chat.take() {
+			if strings.Contains(h.lines[0], "[running]") {
+				shown[placeName(h.place)] = true
+			}
+		}
+		if shown["rob"] || len(shown) != len(others) {
+			t.Errorf("cards were shown to %v, and only rob's is stuck", shown)
+		}
+		close(w.chat.freed)
+		w.clock.settle(w, 0)
+	}, given...)
+}

@@ -25,10 +25,12 @@ type Screen struct {
 	running map[core.PromptID]*status
 	queue   chan news
 	edited  map[string]time.Time // chats in which a status card was shown or changed lately
+	busy    map[string]bool      // chats whose cards are being changed, by hands
+	hands   sync.WaitGroup
 }
 
 func newScreen(cfg Config) *Screen {
-	return &Screen{cfg: cfg, running: map[core.PromptID]*status{}, queue: make(chan news, progressQueue), edited: map[string]time.Time{}}
+	return &Screen{cfg: cfg, running: map[core.PromptID]*status{}, queue: make(chan news, progressQueue), edited: map[string]time.Time{}, busy: map[string]bool{}}
 }
 
 // newToken draws what a button carries: 128 random bits.

@@ -22,6 +22,7 @@ const (
 	typingLasts   = 4 * time.Second
 	statusLines   = 6
 	progressQueue = 1024
+	maxHands      = 32 // chats whose cards are changed at the same time
 )
 
 // status is the card of a prompt that runs here.
@@ -78,6 +79,7 @@ func (s *Screen) caughtUp(ctx context.Context) {
 
 // Run shows progress until the context ends.
 func (s *Screen) Run(ctx context.Context) error {
+	defer s.hands.Wait()
 	tick := time.NewTicker(500 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -161,14 +163,17 @@ func (s *Screen) line(l core.Letter, caps core.Capabilities) string {
 	return ""
 }
 
-// refresh brings the cards and typing signs of this replica's prompts up to date.
+// refresh brings the cards and typing signs of this replica's prompts up to date. Each chat has a hand of its own, so that one which is slow holds up no other; it is
+// passed over while its last one is still busy.
 func (s *Screen) refresh(ctx context.Context) {
 	s.mu.Lock()
-	var due []*status
+	defer s.mu.Unlock()
+	due := map[string][]*status{}
 	for id, st := range s.running {
 		switch {
 		case !st.over:
-			due = append(due, st)
+			chat := st.letter.Place.Channel
+			due[chat] = append(due[chat], st)
 		case time.Since(st.since) > remembered:
 			delete(s.running, id)
 		}
@@ -178,9 +183,19 @@ func (s *Screen) refresh(ctx context.Context) {
 			delete(s.edited, chat)
 		}
 	}
-	s.mu.Unlock()
-	for _, st := range due {
-		s.update(ctx, st)
+	for chat, list := range due {
+		if s.busy[chat] || len(s.busy) == maxHands {
+			continue
+		}
+		s.busy[chat] = true
+		s.hands.Go(func() {
+			for _, st := range list {
+				s.update(ctx, st)
+			}
+			s.mu.Lock()
+			delete(s.busy, chat)
+			s.mu.Unlock()
+		})
 	}
 }
 
