@@ -125,6 +125,8 @@ func meaning(e slackapi.SlackErrorResponse) (core.SendFault, string) {
 		return core.FaultGone, "the message cannot be changed any more; a new one is needed"
 	case "user_not_found", "users_not_found", "cannot_dm_bot", "user_disabled":
 		return core.FaultGone, "the person is not there any more"
+	case "user_not_visible", "not_allowed":
+		return core.FaultGone, "the person belongs to another workspace, and has to accept that they are written to alone; ask them in the channel"
 	case "expired_url", "used_url":
 		return core.FaultGone, "Slack takes private answers for half an hour, and five at most"
 	case "msg_too_long", "invalid_blocks", "invalid_blocks_format", "msg_blocks_too_long", "markdown_text_conflict", "invalid_arguments":

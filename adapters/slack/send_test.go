@@ -219,6 +219,8 @@ func TestRefusals(t *testing.T) {
 		{"invalid_auth", core.FaultRetry, "slack.bot_token"},
 		{"restricted_action", core.FaultRefused, "administrator"},
 		{"trigger_expired", core.FaultRefused, "press again"},
+		{"user_not_found", core.FaultGone, "not there any more"},
+		{"user_not_visible", core.FaultGone, "another workspace"},
 		{"internal_error", core.FaultUnclear, "Slack failed"},
 		{"something_new", core.FaultRefused, "something_new"},
 	} {

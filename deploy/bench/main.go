@@ -119,6 +119,7 @@ func benchmarks() error {
 	for _, b := range []struct{ pkg, pattern string }{
 		{"./core/policy/...", "Judge"}, {"./store/local/...", "Commit"}, {"./store/redis", "Commit"}, {"./core/preflight", "."}, {"./core/claims", "."}, {"./bot/markup", "."},
 		{"./core/scheduler", "Stored|Press"},
+		{"./adapters/slack", "Ack"}, {"./cmd/paragents/app", "Press"},
 	} {
 		cmd := exec.Command("go", "test", "-run", "^$", "-bench", b.pattern, "-benchtime", "300ms", b.pkg)
 		out, err := cmd.CombinedOutput()

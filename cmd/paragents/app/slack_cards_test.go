@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -23,13 +24,13 @@ import (
 
 // cardWorld is the whole bot on the wire of a Slack fake, with the demo model and a store in a file. Bob is operator, Ann is admin.
 type cardWorld struct {
-	t     *testing.T
+	t     testing.TB
 	srv   *slacktest.Server
 	dir   string
 	store store.Store
 }
 
-func cards(t *testing.T, set ...func(*config.Config)) *cardWorld {
+func cards(t testing.TB, set ...func(*config.Config)) *cardWorld {
 	t.Helper()
 	w := &cardWorld{t: t, srv: slacktest.New(t), dir: t.TempDir()}
 	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
@@ -341,4 +342,22 @@ func TestAskWhoMayDecide(t *testing.T) {
 	w.srv.Press(direct, slacktest.Bob, copied.TS, "Deny")
 	w.srv.Await(direct, "", decided("denied by Bob"))
 	w.srv.Await(channel, thread, decided("denied by Bob"))
+}
+
+// BenchmarkPress measures from the press of Deny to the card that shows it: through the store and the whole way out.
+func BenchmarkPress(b *testing.B) {
+	w := cards(b)
+	channel := w.srv.Channel()
+	var took []time.Duration
+	for b.Loop() {
+		b.StopTimer()
+		thread, card := w.asks(channel, slacktest.Bob, fmt.Sprintf("write milk to %d.txt", len(took)))
+		b.StartTimer()
+		began := time.Now()
+		w.srv.Press(channel, slacktest.Bob, card.TS, "Deny")
+		w.srv.Await(channel, thread, decided("denied"))
+		took = append(took, time.Since(began))
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)*99/100].Microseconds())/1000, "p99-ms")
 }
