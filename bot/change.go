@@ -66,11 +66,8 @@ func (d *Desk) diff(ctx context.Context, v *visit, c Command) error {
 
 // undo puts the files back that one prompt changed, where nobody has changed them since.
 func (d *Desk) undo(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	p, sess, err := d.s.Prompt(ctx, x.prompt)

@@ -155,11 +155,8 @@ func (d *Desk) steer(ctx context.Context, v *visit, c Command) error {
 }
 
 func (d *Desk) switchTo(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	var b state.Batch
@@ -194,11 +191,8 @@ func (d *Desk) mayOrderSession(ctx context.Context, v *visit, id core.SessionID)
 }
 
 func (d *Desk) close(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	s, err := d.s.Close(ctx, x.session, v.Person)
@@ -278,11 +272,8 @@ func (d *Desk) deny(ctx context.Context, v *visit, c Command) error {
 }
 
 func (d *Desk) order(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	if x.prompt == "" {
@@ -315,11 +306,8 @@ func (d *Desk) order(ctx context.Context, v *visit, c Command) error {
 
 // retry makes a new prompt of an old one.
 func (d *Desk) retry(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	p, sess, err := d.s.Prompt(ctx, x.prompt)
@@ -333,11 +321,8 @@ func (d *Desk) retry(ctx context.Context, v *visit, c Command) error {
 }
 
 func (d *Desk) stop(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	p, held, err := d.s.Stop(ctx, x.session, v.Person)

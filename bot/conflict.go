@@ -142,11 +142,8 @@ func sessions(refs []core.Ref) string {
 
 // settle is the command wait or override: what a person chooses about a conflict.
 func (d *Desk) settle(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	if x.prompt == "" {

@@ -231,11 +231,8 @@ func (d *Desk) giveBack(ctx context.Context, v *visit, w scheduler.View, at work
 
 // isolate moves a prompt in conflict into a new session with a worktree of its own.
 func (d *Desk) isolate(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	p, sess, err := d.s.Prompt(ctx, x.prompt)
@@ -276,11 +273,8 @@ func (d *Desk) isolate(ctx context.Context, v *visit, c Command) error {
 
 // withdraw takes the open questions back of those who hold what a prompt in conflict would write: their prompts end, and this one goes on when it can.
 func (d *Desk) withdraw(ctx context.Context, v *visit, c Command) error {
-	x, err := d.target(ctx, v, c)
+	x, err := d.theirs(ctx, v, c)
 	if err != nil {
-		return err
-	}
-	if err := d.mayOrder(v, x.owner); err != nil {
 		return err
 	}
 	p, _, err := d.s.Prompt(ctx, x.prompt)

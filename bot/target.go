@@ -100,6 +100,15 @@ func fits(command string, w scheduler.View) bool {
 // errAsked: the person was asked which one; the command ends.
 var errAsked = errors.New("asked which one")
 
+// theirs is the target of a command that only its owner, or an admin, may give.
+func (d *Desk) theirs(ctx context.Context, v *visit, c Command) (candidate, error) {
+	x, err := d.target(ctx, v, c)
+	if err != nil {
+		return x, err
+	}
+	return x, d.mayOrder(v, x.owner)
+}
+
 // target finds what a command is about: by the ref that was written, by what the place is bound to, or the only thing that fits. Where several fit, they are offered
 // as buttons.
 func (d *Desk) target(ctx context.Context, v *visit, c Command) (candidate, error) {
