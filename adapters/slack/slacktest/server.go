@@ -9,7 +9,6 @@ package slacktest
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"mime"
 	"net"
@@ -20,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"paragents/adapters/adaptertest/gate"
 )
 
 // The app, and where it is installed.
@@ -38,7 +39,7 @@ const (
 // Server is one Slack with one app. Its methods may be called from any goroutine.
 type Server struct {
 	t    testing.TB
-	gate *gate
+	gate *gate.Gate
 	base context.Context // ends with the server
 	wg   sync.WaitGroup
 
@@ -89,7 +90,7 @@ type Failure struct {
 // New starts a server on a loopback port; it ends with the test.
 func New(t testing.TB) *Server {
 	t.Helper()
-	g, err := loopback()
+	g, err := gate.Loopback()
 	if err != nil {
 		t.Fatalf("listen: %v", err)
 	}
@@ -104,8 +105,8 @@ func New(t testing.TB) *Server {
 	s.wg.Go(func() { web.Serve(g) }) //nolint:errcheck // always ErrServerClosed
 	t.Cleanup(func() {
 		stop()
-		web.Close()      //nolint:errcheck // of a listener that is being thrown away
-		s.gate.set(true) // sockets, which the web server let go
+		web.Close()   //nolint:errcheck // of a listener that is being thrown away
+		s.gate.Shut() // sockets, which the web server let go
 		s.mu.Lock()
 		s.changed.Broadcast()
 		s.mu.Unlock()
@@ -119,16 +120,16 @@ func (s *Server) URL() string { return "http://" + s.gate.Addr().String() + "/ap
 
 // Client makes a client with connections of its own, until the test ends. Only such a client sees Down as a refused connection; to others connections break.
 func (s *Server) Client() *http.Client {
-	c := s.gate.client()
+	c := s.gate.Client()
 	s.t.Cleanup(c.CloseIdleConnections)
 	return c
 }
 
 // Down makes the server unreachable and breaks all connections.
-func (s *Server) Down() { s.gate.set(true) }
+func (s *Server) Down() { s.gate.Shut() }
 
 // Up makes it reachable again.
-func (s *Server) Up() { s.gate.set(false) }
+func (s *Server) Up() { s.gate.Open() }
 
 // Fail lets the next calls of a method go wrong, one failure each.
 func (s *Server) Fail(method string, f ...Failure) {
@@ -398,5 +399,3 @@ func (s *Server) call(method string, req request) (any, *refusal) {
 	}
 	return nil, no("unknown_method")
 }
-
-var errGone = errors.New("connection refused")

@@ -19,6 +19,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"paragents/adapters/adaptertest/gate"
 )
 
 // Token is the bot's token. BotID and BotName are who it belongs to.
@@ -31,7 +33,7 @@ const (
 // Server is one Bot API server with one bot. Its methods may be called from any goroutine.
 type Server struct {
 	t    testing.TB
-	gate *gate
+	gate *gate.Gate
 	base context.Context // ends with the server
 	wg   sync.WaitGroup
 
@@ -79,12 +81,12 @@ type Failure struct {
 }
 
 // New starts a server on a loopback port; it ends with the test.
-func New(t testing.TB) *Server { return start(t, loopback) }
+func New(t testing.TB) *Server { return start(t, gate.Loopback) }
 
 // NewPiped starts a server that only Client reaches, in memory: for use in a synctest bubble, where its waits cost no time.
-func NewPiped(t testing.TB) *Server { return start(t, piped) }
+func NewPiped(t testing.TB) *Server { return start(t, gate.Piped) }
 
-func start(t testing.TB, open func() (*gate, error)) *Server {
+func start(t testing.TB, open func() (*gate.Gate, error)) *Server {
 	t.Helper()
 	g, err := open()
 	if err != nil {
@@ -113,16 +115,16 @@ func (s *Server) URL() string { return "http://" + s.gate.Addr().String() }
 // Client makes a client with connections of its own, until the test ends. After NewPiped only such a client reaches the server, and only such a
 // client sees Down as a refused connection; to others connections break.
 func (s *Server) Client() *http.Client {
-	c := s.gate.client()
+	c := s.gate.Client()
 	s.t.Cleanup(c.CloseIdleConnections)
 	return c
 }
 
 // Down makes the server unreachable and breaks all connections.
-func (s *Server) Down() { s.gate.set(true) }
+func (s *Server) Down() { s.gate.Shut() }
 
 // Up makes it reachable again.
-func (s *Server) Up() { s.gate.set(false) }
+func (s *Server) Up() { s.gate.Open() }
 
 // Fail lets the next calls of a method go wrong, one failure each.
 func (s *Server) Fail(method string, f ...Failure) {

@@ -1,4 +1,5 @@
-package telegramtest
+// Package gate is the network of the fakes of platforms: a listener that can be shut, as if the platform were not there.
+package gate
 
 import (
 	"context"
@@ -8,30 +9,30 @@ import (
 	"sync"
 )
 
-// gate is a listener that can be shut: connections break, new ones are refused. The port stays ours meanwhile, so that nobody else takes it.
-type gate struct {
+// Gate is a listener that can be shut: connections break, new ones are refused. The port stays ours meanwhile, so that nobody else takes it.
+type Gate struct {
 	net.Listener
 	dial func(ctx context.Context) (net.Conn, error)
 
 	mu    sync.Mutex
 	shut  bool
-	conns map[*gateConn]bool
+	conns map[*conn]bool
 }
 
-type gateConn struct {
+type conn struct {
 	net.Conn
-	gate *gate
+	gate *Gate
 }
 
-func (c *gateConn) Close() error {
+func (c *conn) Close() error {
 	c.gate.mu.Lock()
 	delete(c.gate.conns, c)
 	c.gate.mu.Unlock()
 	return c.Conn.Close()
 }
 
-// loopback opens a gate on a TCP port of this machine.
-func loopback() (*gate, error) {
+// Loopback opens a gate on a TCP port of this machine.
+func Loopback() (*Gate, error) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -39,39 +40,46 @@ func loopback() (*gate, error) {
 	dial := func(ctx context.Context) (net.Conn, error) {
 		return (&net.Dialer{}).DialContext(ctx, "tcp", l.Addr().String())
 	}
-	return &gate{Listener: l, dial: dial, conns: map[*gateConn]bool{}}, nil
+	return &Gate{Listener: l, dial: dial, conns: map[*conn]bool{}}, nil
 }
 
-// piped opens a gate on pipes in this process.
-func piped() (*gate, error) {
+// Piped opens a gate on pipes in this process.
+func Piped() (*Gate, error) {
 	l := &pipeListener{conns: make(chan net.Conn), closed: make(chan struct{})}
-	return &gate{Listener: l, dial: l.dial, conns: map[*gateConn]bool{}}, nil
+	return &Gate{Listener: l, dial: l.dial, conns: map[*conn]bool{}}, nil
 }
 
-func (g *gate) Accept() (net.Conn, error) {
+// Accept implements net.Listener: what comes while the gate is shut is cut off.
+func (g *Gate) Accept() (net.Conn, error) {
 	for {
 		c, err := g.Listener.Accept()
 		if err != nil {
 			return nil, err
 		}
-		conn := &gateConn{c, g}
+		held := &conn{c, g}
 		g.mu.Lock()
 		open := !g.shut
 		if open {
-			g.conns[conn] = true
+			g.conns[held] = true
 		}
 		g.mu.Unlock()
 		if open {
-			return conn, nil
+			return held, nil
 		}
 		c.Close() //nolint:errcheck // nothing was said on it
 	}
 }
 
-func (g *gate) set(shut bool) {
+// Shut breaks all connections and refuses new ones.
+func (g *Gate) Shut() { g.set(true) }
+
+// Open takes connections again.
+func (g *Gate) Open() { g.set(false) }
+
+func (g *Gate) set(shut bool) {
 	g.mu.Lock()
 	g.shut = shut
-	var broken []*gateConn
+	var broken []*conn
 	for c := range g.conns {
 		if shut {
 			broken = append(broken, c)
@@ -83,20 +91,22 @@ func (g *gate) set(shut bool) {
 	}
 }
 
-// client makes connections through the gate only. While it is shut, dialing fails, as if nothing listened.
-func (g *gate) client() *http.Client {
+// Client makes connections through the gate only. While it is shut, dialing fails, as if nothing listened.
+func (g *Gate) Client() *http.Client {
 	return &http.Client{Transport: &http.Transport{
 		DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 			g.mu.Lock()
 			shut := g.shut
 			g.mu.Unlock()
 			if shut {
-				return nil, &net.OpError{Op: "dial", Net: network, Addr: g.Addr(), Err: errors.New("connection refused")}
+				return nil, &net.OpError{Op: "dial", Net: network, Addr: g.Addr(), Err: errRefused}
 			}
 			return g.dial(ctx)
 		},
 	}}
 }
+
+var errRefused = errors.New("connection refused")
 
 type pipeListener struct {
 	conns  chan net.Conn
