@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -82,9 +83,17 @@ func failOver(t *testing.T, cfg redis.Config, kill func()) {
 
 func TestExamSentinel(t *testing.T) {
 	t.Parallel()
-	group := redistest.Sentinel(t, "")
+	group := redistest.Sentinel(t, 2, "")
 	cfg := redis.Config{URL: group.URL, MinReplicas: 1}
 	storetest.Run(t, func(*testing.T) storetest.Backing { return plain{newBacking(cfg, nil)} })
+	t.Run("a replica that need not confirm may be chosen", func(t *testing.T) {
+		if got := fmt.Sprint(open(t, cfg).Warnings(t.Context())); !strings.Contains(got, "set store.min_replicas to 2") {
+			t.Errorf("warnings %q", got)
+		}
+		if got := fmt.Sprint(open(t, redis.Config{URL: group.URL, MinReplicas: 2}).Warnings(t.Context())); strings.Contains(got, "min_replicas") {
+			t.Errorf("warnings %q", got)
+		}
+	})
 	t.Run("fail-over", func(t *testing.T) {
 		failOver(t, cfg, func() { group.Nodes[0].Kill(t) })
 	})

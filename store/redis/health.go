@@ -49,7 +49,9 @@ func (s *Store) Warnings(ctx context.Context) []string {
 	replicas, err := strconv.Atoi(info["connected_slaves"])
 	switch {
 	case s.mode != single && s.minReplicas == 0:
-		warn("a fail-over may lose the newest commits: set store.min_replicas to 1")
+		warn("a fail-over may lose the newest commits: set store.min_replicas to the number of replicas")
+	case s.mode != single && err == nil && replicas > s.minReplicas:
+		warn("redis has %[1]d replicas, and a fail-over may choose one that has not confirmed the newest commits: set store.min_replicas to %[1]d", replicas)
 	case err == nil && replicas < s.minReplicas:
 		warn("redis has %d replicas, store.min_replicas asks for %d: nothing that takes effect can be committed", replicas, s.minReplicas)
 	}

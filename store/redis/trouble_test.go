@@ -68,7 +68,7 @@ func TestB076PasswordChangedWhileRunning(t *testing.T) {
 
 func TestB076SentinelsHaveTheirOwnPassword(t *testing.T) {
 	t.Parallel()
-	group := redistest.Sentinel(t, secret, "--requirepass", "data"+secret)
+	group := redistest.Sentinel(t, 2, secret, "--requirepass", "data"+secret)
 	url := withPassword(group.URL, ":data"+secret)
 	refused(t, redis.Config{URL: url}, redis.SentinelPassword)
 	refused(t, redis.Config{URL: url, SentinelPassword: "data" + secret}, redis.SentinelPassword)

@@ -63,7 +63,7 @@ type Store struct {
 	Password         Secret `yaml:"password" doc:"Password of the Redis data nodes, unless it stands in url."`
 	SentinelUsername string `yaml:"sentinel_username" doc:"User name at the Sentinels; empty: none."`
 	SentinelPassword Secret `yaml:"sentinel_password" doc:"Password of the Sentinels, which is not the one of the data nodes."`
-	MinReplicas      int    `yaml:"min_replicas" min:"0" max:"16" doc:"Redis replicas that must have a write before anything is done on the strength of it; 0: none."`
+	MinReplicas      int    `yaml:"min_replicas" min:"0" max:"16" doc:"Redis replicas that must have a write before anything is done on the strength of it; 0: none. Set it to all that a primary has if a fail-over is to lose nothing."`
 	Prefix           string `yaml:"prefix" doc:"Name of this deployment in a Redis that it shares: in front of every key."`
 }
 

@@ -12,11 +12,12 @@ import (
 	"paragents/store/redis/redistest"
 )
 
-// Behind Sentinels, with store.min_replicas 1: the primary is killed again and again, and what was acknowledged is there after each fail-over.
+// Behind Sentinels, with store.min_replicas 1: the primary is killed again and again, and what was acknowledged is there after each fail-over. There is one replica, so that the one
+// that is chosen has confirmed everything: of two, Sentinels may choose the other one, when the old primary comes back before all know of the new one.
 func TestB075ChaosOverSentinel(t *testing.T) {
 	var g *redistest.Group
 	w := newWorld(t, crowd(chaosPrompts(t)), 128, func(t *testing.T, _ string) storage {
-		g = redistest.Sentinel(t, "")
+		g = redistest.Sentinel(t, 1, "")
 		where := inRedis(g.URL)
 		where.minReplicas = 1
 		return where

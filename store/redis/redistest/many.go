@@ -19,13 +19,13 @@ type Group struct {
 // PrimaryName is what Sentinels call the primary.
 const PrimaryName = "main"
 
-// Sentinel starts a primary, two replicas and three Sentinels, which notice a dead primary after half a second. args are further options
+// Sentinel starts a primary, replicas of it and three Sentinels, which notice a dead primary after half a second. args are further options
 // of the data nodes; sentinelPassword may be empty.
-func Sentinel(t testing.TB, sentinelPassword string, args ...string) *Group {
+func Sentinel(t testing.TB, replicas int, sentinelPassword string, args ...string) *Group {
 	t.Helper()
 	g := &Group{Nodes: []*Server{Start(t, args...)}}
 	primary := g.Nodes[0]
-	for range 2 {
+	for range replicas {
 		g.Nodes = append(g.Nodes, Start(t, append(args[:len(args):len(args)], "--replicaof", "127.0.0.1 "+primary.Port(), "--masterauth", primary.password)...))
 	}
 	var addrs []string
@@ -53,7 +53,7 @@ func Sentinel(t testing.TB, sentinelPassword string, args ...string) *Group {
 	for _, s := range g.Sentinels {
 		wait(t, "the sentinels to know each other and the replicas", func() bool {
 			state := fmt.Sprint(s.Do(t, "info", "sentinel"))
-			return strings.Contains(state, "status=ok") && strings.Contains(state, "slaves=2,sentinels=3")
+			return strings.Contains(state, "status=ok") && strings.Contains(state, fmt.Sprintf("slaves=%d,sentinels=3", replicas))
 		})
 	}
 	g.URL = "redis+sentinel://" + strings.Join(addrs, ",") + "/" + PrimaryName
