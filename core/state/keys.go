@@ -42,11 +42,12 @@ func PairKey(code string) store.Key      { return store.Key("pair/" + code) }
 func InviteKey(code string) store.Key    { return store.Key("invite/" + code) }
 func AskedKey(who core.Person) store.Key { return store.Key("asked/" + who) }
 
-// Documents of which there is one: people's roles, who has a pairing code, what is frozen, and the audit log's last seal.
+// Documents of which there is one: people's roles, who has a pairing code, what is frozen, the audit log's last seal, and how far it was handed to a sink.
 const (
 	AccessKey   store.Key = "access"
 	FreezeKey   store.Key = "freeze"
 	SealKey     store.Key = "seal"
+	FedKey      store.Key = "fed"
 	PairingsKey store.Key = "pairings"
 )
 

@@ -195,7 +195,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	return a, nil
 }
 
-// protected are the paths that no tool may touch: the configuration, and the folder of the state file if there is one.
+// protected are the paths that no tool may touch: the configuration, the folder of the state file, and the file that audit entries go to, if there are such.
 func protected(cfg *config.Config, state string) []string {
 	paths := slices.Clone(cfg.Files())
 	if cfg.Path() != "" {
@@ -203,6 +203,9 @@ func protected(cfg *config.Config, state string) []string {
 	}
 	if state != "" {
 		paths = append(paths, filepath.Dir(state))
+	}
+	if file := sinkFile(cfg); file != "" {
+		paths = append(paths, file)
 	}
 	return paths
 }

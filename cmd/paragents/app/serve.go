@@ -30,6 +30,7 @@ func (a *App) Run(ctx context.Context, left func()) error {
 	g.Go(func() error { a.premises.run(ctx, a.Scheduler.ID); return nil })
 	g.Go(func() error { return a.Scheduler.Run(ctx) })
 	g.Go(func() error { a.janitor.Run(ctx); return nil })
+	g.Go(func() error { a.feed(ctx); return nil })
 	for _, ad := range a.Adapters {
 		limited, ok := ad.(core.Limited)
 		if !ok {

@@ -24,6 +24,7 @@ type Config struct {
 	Telegram   Telegram    `yaml:"telegram" doc:"Telegram; off without bot_token."`
 	Access     Access      `yaml:"access" doc:"Who may do what. People are ids, never names: telegram:123, discord:123, slack:T0AB/U0CD, terminal:user@host; slack:* is everyone there."`
 	Approvals  Approvals   `yaml:"approvals" doc:"How long a question waits, and who may answer it."`
+	Audit      Audit       `yaml:"audit" doc:"The record of what was asked, decided and run is kept in the store for 400 days."`
 	Limits     Limits      `yaml:"limits" doc:"Upper bounds. Reaching one of a prompt's asks a person whether to go on."`
 
 	Lease         time.Duration `yaml:"lease" min:"6s" max:"5m" doc:"How long a replica that fell silent keeps its sessions; renewed three times in that time. The same on all replicas."`
@@ -161,6 +162,12 @@ type Approvals struct {
 	ApproveOwn bool          `yaml:"approve_own" doc:"Whether the author of a prompt may approve what it asks for."`
 	Notify     string        `yaml:"notify" enum:"thread|dm|channel" doc:"Where a question is shown besides the thread of its prompt: nowhere (thread), to each approver of the place alone, up to ten (dm), in the channel around the thread (channel)."`
 	Remind     time.Duration `yaml:"remind" min:"0s" max:"168h" doc:"When a question that waits is brought up again; 0s: never."`
+}
+
+// Audit is the section audit.
+type Audit struct {
+	Sink  URL    `yaml:"sink" doc:"Where each entry is kept too, as a line of JSON: file:PATH, or an http(s) address that lines are posted to, at least once each. Empty: nowhere."`
+	Token Secret `yaml:"token" doc:"Bearer token for an http(s) sink."`
 }
 
 // Limits is the section limits. Tokens and money: 0 is no limit.

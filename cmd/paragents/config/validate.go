@@ -43,6 +43,7 @@ func (c *Config) Validate(checkRule func(rule string) error) ([]Warning, error) 
 	walk(reflect.ValueOf(c).Elem(), "", field{}, v.tags)
 	v.llm()
 	v.store()
+	v.audit()
 	v.workspaces()
 	v.platforms()
 	v.access()
@@ -197,6 +198,18 @@ func (v *validation) store() {
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9_.:-]{1,64}$`).MatchString(s.Prefix) {
 		v.fail("store.prefix", quote(s.Prefix)+" cannot stand in front of a key", "use up to 64 letters, digits and . _ : -")
+	}
+}
+
+func (v *validation) audit() {
+	sink := string(v.c.Audit.Sink)
+	if path, isFile := strings.CutPrefix(sink, "file:"); !isFile {
+		v.http("audit.sink", v.c.Audit.Sink, false)
+	} else if strings.TrimPrefix(path, "//") == "" {
+		v.fail("audit.sink", "names no file", "write file:PATH")
+	}
+	if v.c.Audit.Token.Reveal() != "" && !strings.HasPrefix(sink, "http") {
+		v.fail("audit.token", "is of no use: audit.sink is no http address", "set audit.sink, or take it away")
 	}
 }
 
