@@ -9,6 +9,7 @@ type Guess struct {
 	Claims     []string `json:"claims,omitempty"` // what it reserves before it runs
 	Confidence float64  `json:"confidence"`       // 0 to 1
 	Notes      []string `json:"notes,omitempty"`
+	Asked      bool     `json:"asked,omitempty"` // a model was asked, too
 }
 
 // Conflict says what a prompt would write although other live prompts have reserved it.

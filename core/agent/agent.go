@@ -57,6 +57,8 @@ type Config struct {
 	Managed    policy.Layer // the operator's rules for everything
 	Protected  []string     // absolute paths that no tool may touch: the configuration, the state
 	Sandbox    *sandbox.Runner
+	// Forecast is a model that is asked, before a prompt's first run, what it will write. Nil: nobody is, the text alone is read.
+	Forecast llm.Model
 	// Git makes the worktrees of isolated sessions. Nil: there are none.
 	Git *worktree.Git
 	// Fetch opens an attachment; the agent closes it. Nil: there are none.
@@ -74,6 +76,8 @@ type Config struct {
 	Redact func(text string) string
 	Logger *slog.Logger
 }
+
+var _ scheduler.Agent = (*Agent)(nil)
 
 // Agent implements scheduler.Agent.
 type Agent struct {
@@ -139,6 +143,9 @@ func (t *turns) loop(ctx context.Context) (scheduler.Outcome, error) {
 	}
 	if out, err := t.gather(ctx); err != nil || out.State != "" {
 		return out, err
+	}
+	if err := t.foresee(ctx); err != nil {
+		return scheduler.Outcome{}, err
 	}
 	for {
 		if calls := t.log.open(t.run.Prompt.ID); len(calls) > 0 {
@@ -288,4 +295,12 @@ func (t *turns) finish(out scheduler.Outcome) scheduler.Outcome {
 	out.Records = append(t.late, out.Records...)
 	out.Turns, out.Usage, out.Files = t.asked, t.usage, t.log.changed(t.run.Prompt.ID)
 	return out
+}
+
+func (a *Agent) workspace(name string) (Workspace, bool) {
+	i := slices.IndexFunc(a.cfg.Workspaces, func(w Workspace) bool { return w.Name == name })
+	if i < 0 {
+		return Workspace{}, false
+	}
+	return a.cfg.Workspaces[i], true
 }

@@ -2,6 +2,7 @@ package agent
 
 // Every sentence of the agent that a person or the model reads.
 const (
+	forecastText  = "You are given a request to an agent that works in a directory. Do not carry it out. Call will_write once with the files that carrying it out would write."
 	saysRetry     = " — retry when that is mended"
 	saysCut       = "(The answer was cut off at the model's own limit; ask it to go on.)"
 	saysAgain     = "the model broke off; asking it again"

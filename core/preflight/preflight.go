@@ -89,6 +89,29 @@ func Command(command string, w World) Guess {
 	return f.guess()
 }
 
+// With adds paths that somebody else expects to be written, by a confidence that is at most that of a command.
+func (g Guess) With(writes []string, confidence float64, w World) Guess {
+	f := newFinder(w)
+	f.best = g.Confidence
+	for _, p := range writes {
+		if p != "" && !strings.ContainsRune(p, 0) {
+			f.write(p, min(confidence, certain))
+		}
+	}
+	more := f.guess()
+	return Guess{
+		Capabilities: union(g.Capabilities, more.Capabilities), Actions: g.Actions, Writes: union(g.Writes, more.Writes),
+		Claims: union(g.Claims, more.Claims), Confidence: more.Confidence, Notes: append(slices.Clone(g.Notes), more.Notes...),
+	}
+}
+
+// union is sorted.
+func union[T cmp.Ordered](a, b []T) []T {
+	out := append(append(make([]T, 0, len(a)+len(b)), a...), b...)
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // finder collects a guess.
 type finder struct {
 	w          World

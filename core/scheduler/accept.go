@@ -366,7 +366,7 @@ func (a *acceptance) begin(p core.Prompt) *Run {
 	if s.missed.Load() { // others have been ready for longer
 		return nil
 	}
-	if a.claimed[sess.ID] || !s.cfg.Serves(sess.Workspace) || !s.cfg.Reaches(sess.Place) || s.frozen(sess, p) || len(s.limits(sess, p)) > 0 {
+	if a.claimed[sess.ID] || !s.cfg.Serves(sess.Workspace) || !s.cfg.Reaches(sess.Place) || s.frozen(sess.Workspace, p.Author) || len(s.limits(sess, p)) > 0 {
 		return nil
 	}
 	h := s.seat(sess.ID, 1)

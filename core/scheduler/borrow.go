@@ -50,7 +50,7 @@ func (s *Scheduler) Borrow(ctx context.Context, n Loan, do func() (outcome strin
 	if n.Shared {
 		sess.Worktree = nil
 	}
-	if s.frozen(sess, prompt) {
+	if s.frozen(sess.Workspace, prompt.Author) {
 		return fmt.Errorf("%w: this is frozen; thaw lets it go on", core.ErrRefused)
 	}
 	want := toClaims(n.Paths)

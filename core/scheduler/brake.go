@@ -22,14 +22,15 @@ func (s *Scheduler) brake(ctx context.Context) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, h := range s.held {
-		if r := h.get(); r != nil && r.Prompt.ID != "" && s.frozen(r.Session, r.Prompt) {
+		if r := h.get(); r != nil && r.Prompt.ID != "" && s.frozen(r.Session.Workspace, r.Prompt.Author) {
 			h.stop(errFrozen)
 		}
 	}
 }
 
-func (s *Scheduler) frozen(sess core.Session, p core.Prompt) bool {
-	_, _, ok := s.ice.Over(sess.Workspace, p.Author)
+// frozen takes no whole documents: the brake looks at runs while they go on, and what a run changes in its own is not its business.
+func (s *Scheduler) frozen(workspace string, author core.Person) bool {
+	_, _, ok := s.ice.Over(workspace, author)
 	return ok
 }
 

@@ -168,7 +168,7 @@ func (s *Scheduler) start(c candidate) {
 	if p := c.prompt.Value; p.Takeovers >= 2 && s.clock.Now().Sub(p.Since) < aloneFor {
 		weight = int64(s.cfg.MaxInFlight)
 	}
-	if runnable(c.session.Value, c.prompt) && s.frozen(c.session.Value, c.prompt.Value) {
+	if runnable(c.session.Value, c.prompt) && s.frozen(c.session.Value.Workspace, c.prompt.Value.Author) {
 		return
 	}
 	if h := s.seat(c.session.Value.ID, weight); h != nil {

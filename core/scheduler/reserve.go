@@ -197,6 +197,31 @@ func (r *Run) foresee(ctx context.Context) Outcome {
 	return Outcome{State: core.Failed, Error: "cannot reserve what it would write: " + err.Error()}
 }
 
+// Foresee keeps a better guess about the prompt, and reserves what is new in it. The error is a *Collision if somebody else holds that.
+func (r *Run) Foresee(ctx context.Context, g core.Guess) error {
+	return r.insist(ctx, func() error {
+		p, _, err := state.Get[core.Prompt](ctx, r.s.store, state.PromptKey(r.Prompt.ID))
+		if err != nil {
+			return err
+		}
+		var b state.Batch
+		b.Fence, b.Durable = &r.fence, true
+		hit, err := r.s.reserve(ctx, &b, r.Session, r.Prompt, g.Claims)
+		if err != nil {
+			return err
+		}
+		p.Value.Guess = &g
+		b.Update(state.PromptKey(r.Prompt.ID), p.Version, p.Value)
+		if err := r.commit(ctx, &b); err != nil {
+			return err
+		}
+		if r.Prompt.Guess = &g; hit != nil {
+			return hit
+		}
+		return nil
+	})
+}
+
 // Touched tells both sides that paths changed while a command of this run went on although others hold them: it could not be known before. sum is the SHA-256 of what a file
 // holds now, by which an owner's own writes are told apart. Own claims, and what a person allowed, are no conflict.
 func (r *Run) Touched(ctx context.Context, paths []string, sum func(path string) string) error {

@@ -353,5 +353,5 @@ func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Durati
 func (r *Run) next(sess core.Session, p state.Doc[core.Prompt]) bool {
 	s := r.s
 	return runnable(sess, p) && p.Value.Author == r.Prompt.Author && p.Value.Takeovers == 0 && r.Boundary(r.h.ctx) == nil &&
-		!s.missed.Load() && !s.frozen(sess, p.Value) && len(s.limits(sess, p.Value)) == 0 && s.cfg.Serves(sess.Workspace)
+		!s.missed.Load() && !s.frozen(sess.Workspace, p.Value.Author) && len(s.limits(sess, p.Value)) == 0 && s.cfg.Serves(sess.Workspace)
 }

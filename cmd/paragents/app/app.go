@@ -161,9 +161,13 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	if l, ok := st.(*local.Store); ok {
 		alive = l.Alive()
 	}
+	forecast, err := newForecast(cfg, meter, log)
+	if err != nil {
+		return nil, err
+	}
 	runner := sandbox.New(sandbox.Config{Exe: exe, Lease: cfg.Lease, Alive: alive, Log: log})
 	git := worktree.New(runner)
-	ag := agent.New(agent.Config{Git: git, Model: model, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
+	ag := agent.New(agent.Config{Git: git, Model: model, Forecast: forecast, Tools: Tools(), Workspaces: spaces, Managed: policy.Layer{Name: "managed", Deny: cfg.Rules.Deny,
 		Ask: cfg.Rules.Ask, Allow: cfg.Rules.Allow}, Protected: protected(cfg, path), Sandbox: runner, Fetch: fetcher(o.Adapters), History: historian(o.Adapters), Redact: redactor(cfg).String, Home: home, MaxCommands: commands,
 		Limits: agent.Limits{Turns: cfg.Limits.Turns, Time: cfg.Limits.Time, Tokens: int64(cfg.Limits.Tokens.Prompt),
 			Money: cfg.Limits.Money.Prompt, Price: dearest(cfg)}, Logger: log})
@@ -260,6 +264,18 @@ func newModel(cfg *config.Config, log *slog.Logger) (m llm.Model, isDemo bool, e
 	}
 	m, err = openai.New(openai.Config{Providers: providers, Logger: log})
 	return m, false, err
+}
+
+// newForecast makes the model that is asked what a prompt will write; nil: none is configured.
+func newForecast(cfg *config.Config, meter *metric.Meter, log *slog.Logger) (llm.Model, error) {
+	if cfg.LLM.Preflight == "" || cfg.LLM.Provider == "demo" {
+		return nil, nil
+	}
+	m, err := openai.New(openai.Config{Providers: []openai.Provider{{BaseURL: cfg.LLM.BaseURL.Reveal(), APIKey: cfg.LLM.APIKey.Reveal(), Model: cfg.LLM.Preflight}}, Logger: log})
+	if err != nil {
+		return nil, err
+	}
+	return meter.Model(m), nil
 }
 
 // workspaces are the configured directories, for the agent, and for people. Of those that are not to be served here the directory is not looked at.

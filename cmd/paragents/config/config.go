@@ -40,6 +40,7 @@ type LLM struct {
 	APIKey    Secret           `yaml:"api_key" doc:"Key for base_url. Not set: OPENAI_API_KEY, if base_url is OpenAI's own."`
 	Model     string           `yaml:"model" doc:"Model to ask."`
 	Provider  string           `yaml:"provider" enum:"|openai|demo" doc:"openai asks base_url; demo is built in and needs no network. Empty: openai when there is a key or another base_url, else demo."`
+	Preflight string           `yaml:"preflight" doc:"Cheap model at base_url that is asked once a prompt which files it will write, before it begins; empty: only the text is read."`
 	Fallbacks []Fallback       `yaml:"fallbacks" doc:"Endpoints to ask next, in order, when the one before cannot answer."`
 	Price     map[string]Price `yaml:"price" doc:"What a model costs, by its name; needed to count money."`
 }

@@ -132,6 +132,9 @@ func (v *validation) llm() {
 	if l.Model == "" && l.Provider != "demo" {
 		v.missing("llm.model", "without it nobody can be asked")
 	}
+	if l.Preflight != "" && l.Provider == "demo" {
+		v.fail("llm.preflight", "is of no use: the demo model foresees nothing", "take it away")
+	}
 	models := []string{l.Model}
 	for i, f := range l.Fallbacks {
 		path := at("llm.fallbacks", i)
