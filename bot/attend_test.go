@@ -40,7 +40,7 @@ func (w *world) attends(m *missed, d time.Duration) {
 	w.t.Helper()
 	ctx, cancel := context.WithCancel(w.t.Context())
 	done := make(chan error, 1)
-	go func() { done <- w.replica.desk.Attend(ctx, connection{w.chat, w.replica.cut}, m) }()
+	go func() { done <- w.replica.attendant.Attend(ctx, connection{w.chat, w.replica.cut}, m) }()
 	time.Sleep(d)
 	synctest.Wait()
 	cancel()

@@ -5,6 +5,11 @@ import (
 	"fmt"
 	"slices"
 
+	"paragents/bot/button"
+	"paragents/bot/page"
+	"paragents/bot/phrase"
+	"paragents/bot/setting"
+	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
 	"paragents/core/scheduler"
@@ -28,48 +33,46 @@ func (d *Desk) busy(workspace string) string {
 }
 
 // maySteer reports whether a message could be given to a running prompt; files and albums are prompts of their own.
-func (d *Desk) maySteer(sub scheduler.Submission, v *visit) bool {
-	return sub.Session != "" && v.Group == "" && len(v.Files) == 0 && slices.ContainsFunc(d.cfg.Workspaces, func(w Workspace) bool { return w.Busy == busySteer })
+func (d *Desk) maySteer(sub scheduler.Submission, v *visit.Visit) bool {
+	return sub.Session != "" && v.Group == "" && len(v.Files) == 0 && slices.ContainsFunc(d.cfg.Workspaces, func(w setting.Workspace) bool { return w.Busy == busySteer })
 }
 
 // steered gives a message to the session's running prompt, where the workspace says so and the prompt is the visitor's to direct. The event is remembered with it.
-func (d *Desk) steered(ctx context.Context, v *visit, sub scheduler.Submission) (bool, error) {
+func (d *Desk) steered(ctx context.Context, v *visit.Visit, sub scheduler.Submission) (bool, error) {
 	p, ok, err := d.atWork(ctx, v, sub.Session, busySteer)
 	if err != nil || !ok {
 		return false, err
 	}
 	p, err = d.s.SteerOnce(ctx, p.ID, v.Person, sub.Text, v.ID)
 	switch {
-	case personal(err): // it has ended meanwhile, or can take no more
+	case phrase.Personal(err): // it has ended meanwhile, or can take no more
 		return false, nil
 	case err != nil:
 		return false, err
 	}
-	if !d.react(ctx, v, "seen") {
-		v.say(saysSteered, code(string(p.Ref)))
+	if !d.replies.React(ctx, v.Adapter, v.Place, v.Message, "seen") {
+		v.Say(phrase.Steered, phrase.Code(string(p.Ref)))
 		d.answer(ctx, v)
 	}
 	return true, nil
 }
 
 // whichSession says where a text went, when the person has more than one session open here, and lets them take it back.
-func (d *Desk) whichSession(ctx context.Context, v *visit, a scheduler.Accepted) {
+func (d *Desk) whichSession(ctx context.Context, v *visit.Visit, a scheduler.Accepted) {
 	views, err := d.s.List(ctx, state.ByPlace(v.Place), 2, false)
 	if err != nil || len(views) < 2 {
 		return
 	}
-	var bs buttons
-	pg := page{text: fmt.Sprintf(saysTo, escape(a.Session.Title), a.Session.Ref)}
-	pg.rows = [][]core.Button{{bs.add(labelNotThis, "", press{Do: doMove, Prompt: a.Prompt.ID, For: v.Person})}}
-	var b state.Batch
-	bs.put(&b)
-	if _, err := b.Commit(ctx, d.cfg.Store); err == nil {
-		v.out = append(v.out, pg)
+	var bs button.Set
+	pg := page.Page{Text: fmt.Sprintf(phrase.To, phrase.Escape(a.Session.Title), a.Session.Ref)}
+	pg.Rows = [][]core.Button{{bs.Add(phrase.LabelNotThis, "", button.Press{Do: button.DoMove, Prompt: a.Prompt.ID, For: v.Person})}}
+	if err := bs.Store(ctx, d.cfg.Store); err == nil {
+		v.Out = append(v.Out, pg)
 	}
 }
 
 // interrupt cancels what runs before a prompt that was just accepted, where the workspace says so.
-func (d *Desk) interrupt(ctx context.Context, v *visit, a scheduler.Accepted) {
+func (d *Desk) interrupt(ctx context.Context, v *visit.Visit, a scheduler.Accepted) {
 	if d.busy(a.Session.Workspace) != busyInterrupt {
 		return
 	}
@@ -77,13 +80,13 @@ func (d *Desk) interrupt(ctx context.Context, v *visit, a scheduler.Accepted) {
 	if err == nil && ok && p.ID != a.Prompt.ID {
 		_, err = d.s.Cancel(ctx, p.ID, v.Person)
 	}
-	if err != nil && !personal(err) { // it is queued all the same
+	if err != nil && !phrase.Personal(err) { // it is queued all the same
 		d.cfg.Logger.Warn("cannot interrupt a prompt", "session", a.Session.Ref, "error", err)
 	}
 }
 
 // atWork is the session's first unfinished prompt, if its workspace treats messages in that way and the visitor may direct it.
-func (d *Desk) atWork(ctx context.Context, v *visit, id core.SessionID, how string) (core.Prompt, bool, error) {
+func (d *Desk) atWork(ctx context.Context, v *visit.Visit, id core.SessionID, how string) (core.Prompt, bool, error) {
 	views, err := d.s.Views(ctx, []core.SessionID{id})
 	if err != nil || len(views) == 0 {
 		return core.Prompt{}, false, err
@@ -97,5 +100,5 @@ func (d *Desk) atWork(ctx context.Context, v *visit, id core.SessionID, how stri
 		return p, false, err
 	}
 	started := p.State == core.Running || p.State == core.Waiting
-	return p, started && (p.Author == v.Person || v.role >= access.Admin), nil
+	return p, started && (p.Author == v.Person || v.Role >= access.Admin), nil
 }

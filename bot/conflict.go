@@ -2,168 +2,130 @@ package bot
 
 import (
 	"context"
+	"errors"
 	"fmt"
-	"slices"
 	"strings"
-	"time"
 
+	"paragents/bot/grammar"
+	"paragents/bot/phrase"
+	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/delivery"
-	"paragents/core/state"
+	"paragents/core/scheduler"
 )
 
-// conflict is the card of a prompt that would write what others hold, what was decided about it, or what an owner is told.
-func (s *Screen) conflict(ctx context.Context, l core.Letter, caps core.Capabilities, now time.Time) (delivery.Rendered, error) {
-	c := l.Event.Conflict
-	if c == nil {
-		return delivery.Rendered{}, nil
-	}
-	var offered func(*state.Batch)
-	var b strings.Builder
-	var bs buttons
-	var rows [][]core.Button
-	st := core.ConflictState(l.Event.State)
-	card, word := "conflict/"+string(l.PromptID), core.Blocked
-	if st.Settled() {
-		word = core.Queued
-	}
-	if st == core.ConflictCancelled {
-		word = core.Cancelled
-	}
-	switch st {
-	case core.ConflictTheirs, core.ConflictCycle, core.ConflictFound:
-		card = ""
-	}
-	b.WriteString(s.head(l, caps, word))
-	switch st {
-	case core.ConflictOpen, core.ConflictWaits:
-		b.WriteString(saysConflict)
-		for _, o := range c.Owners {
-			fmt.Fprintf(&b, "- %s: %s\n", files(o.Paths), owner(o, now))
-		}
-		ref := string(l.Event.Prompt)
-		if len(c.Cycle) > 0 {
-			fmt.Fprintf(&b, saysCycle, sessions(c.Cycle))
-		}
-		order := func(label, style, command string) core.Button {
-			return bs.add(label, style, press{Do: doCommand, Command: command + " " + ref, Session: l.SessionID, Prompt: l.PromptID})
-		}
-		row := []core.Button{order(labelOverride, "", "override")}
-		if st == core.ConflictWaits {
-			b.WriteString(saysWaits)
-		} else {
-			b.WriteString(saysChoose)
-			row = append([]core.Button{order(labelWait, "primary", "wait")}, row...)
-		}
-		rows = [][]core.Button{row}
-		if asks(c.Owners) {
-			rows = append(rows, []core.Button{order(labelWithdraw, "", "withdraw")})
-		}
-		if st == core.ConflictOpen {
-			var err error
-			if offered, err = s.offersApart(ctx, l); err != nil {
-				return delivery.Rendered{}, err
-			}
-			if offered != nil {
-				fmt.Fprintf(&b, saysApart, caps.Slash, ref)
-				rows = append(rows, []core.Button{order(labelApart, "", "isolate")})
-			}
-		}
-		rows = append(rows, []core.Button{order(labelCancel, "danger", "cancel")})
-		if !caps.Buttons {
-			fmt.Fprintf(&b, "\n"+saysConflictTyped, caps.Slash, ref, caps.Slash, ref, caps.Slash, ref)
-		}
-	case core.ConflictFree:
-		fmt.Fprintf(&b, saysFree, files(c.Paths))
-	case core.ConflictOverridden:
-		fmt.Fprintf(&b, saysOverridden, files(c.Paths), owners(c.Owners), person(l.Event.By))
-	case core.ConflictCancelled:
-		fmt.Fprintf(&b, saysConflictOver, files(c.Paths), owners(c.Owners))
-	case core.ConflictTheirs:
-		if l.Event.By == "" {
-			fmt.Fprintf(&b, saysTheirsRule, owners(c.Owners), files(c.Paths))
-			break
-		}
-		fmt.Fprintf(&b, saysTheirs, person(l.Event.By), owners(c.Owners), files(c.Paths))
-	case core.ConflictCycle:
-		fmt.Fprintf(&b, saysInCycle, sessions(c.Cycle), files(c.Paths))
-	case core.ConflictFound:
-		fmt.Fprintf(&b, saysFound, files(c.Paths), owners(c.Owners))
-	}
-	ms := s.cfg.messages(page{text: b.String(), rows: rows}, caps, l.Place)
-	if n := len(ms); n > 0 && card != "" {
-		ms[n-1].Card, ms[n-1].Replace = card, st != core.ConflictOpen
-	}
-	out := delivery.Rendered{Messages: loud(ms, l.Loud)}
-	out.Put = func(b *state.Batch) {
-		if caps.Buttons {
-			bs.put(b)
-		}
-		if offered != nil {
-			offered(b)
-		}
-	}
-	return out, nil
-}
-
-// asks reports whether one of the owners waits for an approval.
-func asks(owners []core.Rival) bool {
-	return slices.ContainsFunc(owners, func(o core.Rival) bool { return o.State == core.Waiting && o.Asks })
-}
-
-// owner says who holds something, what it does and since when.
-func owner(o core.Rival, now time.Time) string {
-	text := fmt.Sprintf(saysHolds, code(string(o.Session)), escape(o.Title), o.State.Word())
-	if o.Reason != "" {
-		text += " (" + escape(cutRunes(o.Reason, 80)) + ")"
-	}
-	if !o.Since.IsZero() {
-		text += ", " + ago(now.Sub(o.Since))
-	}
-	return text
-}
-
-func owners(list []core.Rival) string {
-	names := make([]string, len(list))
-	for i, o := range list {
-		names[i] = code(string(o.Session)) + " " + escape(o.Title)
-	}
-	return strings.Join(names, ", ")
-}
-
-func sessions(refs []core.Ref) string {
-	names := make([]string, len(refs))
-	for i, r := range refs {
-		names[i] = code(string(r))
-	}
-	return strings.Join(names, ", ")
-}
-
 // settle is the command wait or override: what a person chooses about a conflict.
-func (d *Desk) settle(ctx context.Context, v *visit, c Command) error {
-	x, err := d.theirs(ctx, v, c)
+func (d *Desk) settle(ctx context.Context, v *visit.Visit, c grammar.Command) error {
+	x, err := d.find.Theirs(ctx, v, c)
 	if err != nil {
 		return err
 	}
-	if x.prompt == "" {
-		return fmt.Errorf("%w: %s", core.ErrRefused, fmt.Sprintf(saysNothing, c.Name))
+	if x.Prompt == "" {
+		return fmt.Errorf("%w: %s", core.ErrRefused, fmt.Sprintf(phrase.Nothing, c.Name))
 	}
 	if c.Name == "wait" {
-		con, err := d.s.Wait(ctx, x.prompt, v.Person)
-		if err == nil && !v.caps.Buttons {
-			v.say(saysWaiting, files(con.Paths), owners(con.Owners))
+		con, err := d.s.Wait(ctx, x.Prompt, v.Person)
+		if err == nil && !v.Caps.Buttons {
+			v.Say(phrase.Waiting, phrase.Files(con.Paths), phrase.Owners(con.Owners))
 		}
 		return err
 	}
-	con, err := d.s.Override(ctx, x.prompt, v.Person, func(o core.Rival) error {
-		if o.Author == v.Person || v.role >= access.Approver {
+	con, err := d.s.Override(ctx, x.Prompt, v.Person, func(o core.Rival) error {
+		if o.Author == v.Person || v.Role >= access.Approver {
 			return nil
 		}
-		return fmt.Errorf("%w: %s", core.ErrForbidden, fmt.Sprintf(saysNotOver, o.Session, o.Title, strings.Join(o.Paths, ", "), o.Author))
+		return fmt.Errorf("%w: %s", core.ErrForbidden, fmt.Sprintf(phrase.NotOver, o.Session, o.Title, strings.Join(o.Paths, ", "), o.Author))
 	})
 	if err == nil {
-		v.say(saysOverride, files(con.Paths), owners(con.Owners))
+		v.Say(phrase.Override, phrase.Files(con.Paths), phrase.Owners(con.Owners))
 	}
 	return err
+}
+
+// isolate moves a prompt in conflict into a new session with a worktree of its own.
+func (d *Desk) isolate(ctx context.Context, v *visit.Visit, c grammar.Command) error {
+	x, err := d.find.Theirs(ctx, v, c)
+	if err != nil {
+		return err
+	}
+	p, sess, err := d.s.Prompt(ctx, x.Prompt)
+	if err != nil {
+		return err
+	}
+	if p.State != core.Blocked {
+		return fmt.Errorf("%w: "+phrase.NotBlocked, core.ErrRefused, p.Ref, p.State.Word())
+	}
+	dir, err := d.cfg.Dir(sess.Workspace)
+	if err != nil {
+		return err
+	}
+	if d.cfg.Git == nil {
+		return fmt.Errorf("%w: "+phrase.NotApart, core.ErrRefused, phrase.Plain(sess))
+	}
+	if _, err := d.cfg.Git.Begin(ctx, dir); err != nil {
+		return err
+	}
+	// Under the prompt's own name, so that it goes once however often this is asked for; then the old one ends.
+	out, err := d.s.Accept(ctx, []scheduler.Submission{{Event: "isolate/" + string(p.ID), Author: p.Author, Place: p.Place, Text: p.Text, Message: p.Message, Attachments: p.Attachments,
+		New: &scheduler.NewSession{Workspace: sess.Workspace, Mode: sess.Mode, Isolated: true, Bind: true}}}, nil)
+	if err != nil {
+		return err
+	}
+	d.accepted(ctx, v, out[0])
+	if out[0].Err != nil {
+		return nil
+	}
+	if _, err := d.s.Cancel(ctx, p.ID, v.Person); err != nil && !errors.Is(err, core.ErrRefused) {
+		return err
+	}
+	if !out[0].Duplicate {
+		v.Say(phrase.Isolated, phrase.Code(string(p.Ref)), phrase.Named(out[0].Session))
+	}
+	return nil
+}
+
+// withdraw takes the open questions back of those who hold what a prompt in conflict would write: their prompts end, and this one goes on when it can.
+func (d *Desk) withdraw(ctx context.Context, v *visit.Visit, c grammar.Command) error {
+	x, err := d.find.Theirs(ctx, v, c)
+	if err != nil {
+		return err
+	}
+	p, _, err := d.s.Prompt(ctx, x.Prompt)
+	if err != nil {
+		return err
+	}
+	if p.State != core.Blocked || p.Conflict == nil {
+		return fmt.Errorf("%w: "+phrase.NotBlocked, core.ErrRefused, p.Ref, p.State.Word())
+	}
+	var done []core.Rival
+	for _, o := range p.Conflict.Owners {
+		theirs, _, err := d.s.Prompt(ctx, o.Prompt)
+		if err != nil || theirs.State != core.Waiting || len(theirs.Pending) == 0 {
+			if err != nil && !errors.Is(err, core.ErrNotFound) {
+				return err
+			}
+			continue
+		}
+		for _, id := range theirs.Pending {
+			a, err := d.s.Approval(ctx, id)
+			if err != nil {
+				return err
+			}
+			if err := d.cfg.Access.MayDecide(v.Grants, v.Person, a, core.Once); err != nil {
+				return err
+			}
+		}
+		if _, err := d.s.Withdraw(ctx, theirs.ID, v.Person); err != nil {
+			return err
+		}
+		done = append(done, o)
+	}
+	if len(done) == 0 {
+		return fmt.Errorf("%w: %s", core.ErrRefused, phrase.NobodyAsks)
+	}
+	if _, err := d.s.Wait(ctx, p.ID, v.Person); err != nil && !errors.Is(err, core.ErrRefused) { // it may go on by itself already
+		return err
+	}
+	v.Say(phrase.Withdrawn, phrase.Owners(done))
+	return nil
 }

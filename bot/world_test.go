@@ -17,6 +17,8 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"paragents/bot"
+	"paragents/bot/attend"
+	"paragents/bot/setting"
 	"paragents/core"
 	"paragents/core/access"
 	"paragents/core/agent"
@@ -70,6 +72,7 @@ func newWorld(t testing.TB, c clock, st store.Store) *world {
 type replica struct {
 	scheduler *scheduler.Scheduler
 	desk      *bot.Desk
+	attendant *attend.Attendant
 	cut       chan struct{}
 	stop      context.CancelFunc
 	ended     chan error
@@ -93,12 +96,13 @@ func (w *world) start() *replica {
 	if w.chat.forms {
 		adapter = forms{conn}
 	}
-	screen, desk := bot.New(bot.Config{Git: git, Store: st, Adapters: []core.Adapter{adapter}, Access: access.Access{Configured: w.grants, ApproveOwn: w.own}, Demo: true, Logger: log,
-		Workspaces: []bot.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}, Busy: w.busy}}, At: func(core.Place) (string, string) { return "", w.replies }, Notify: w.notify})
+	screen, desk := bot.New(setting.Config{Git: git, Store: st, Adapters: []core.Adapter{adapter}, Access: access.Access{Configured: w.grants, ApproveOwn: w.own}, Demo: true, Logger: log,
+		Workspaces: []setting.Workspace{{Name: "default", Dir: w.dir, Capabilities: []string{"filesystem", "shell"}, Busy: w.busy}}, At: func(core.Place) (string, string) { return "", w.replies }, Notify: w.notify})
 	r.desk = desk
 	r.scheduler = scheduler.New(scheduler.Config{Store: st, Agent: ag, Courier: screen.Courier(), Progress: screen.Progress, Lease: w.clock.lease(), Grace: 10 * time.Millisecond,
 		MaxQueue: w.queue, Expire: w.expire, Copies: screen.Copies, Foresee: ag.Foresee, Beat: children.Beat, Lost: children.KillAll, Host: "host", Version: "test", Logger: log})
 	desk.Serve(r.scheduler)
+	r.attendant = attend.New(attend.Config{Store: st, Scheduler: r.scheduler, Accept: desk.Accept, Logger: log})
 	ctx, stop := context.WithCancel(context.Background())
 	r.stop = stop
 	var g errgroup.Group

@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"paragents/adapters/terminal"
-	"paragents/bot"
+	"paragents/bot/phrase"
 	"paragents/cmd/paragents/app"
 	"paragents/core"
 )
@@ -54,7 +54,7 @@ func (c chatCmd) Run(ctx context.Context, s *app.Setup) error {
 	defer a.Close()
 	fmt.Println(a.Greeting())
 	if c.Tour {
-		fmt.Println(bot.Tour)
+		fmt.Println(phrase.Tour)
 	}
 	err = a.Run(ctx, leave)
 	if errors.Is(err, terminal.ErrQuit) {

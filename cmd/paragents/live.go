@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"paragents/bot"
+	"paragents/bot/door"
 	"paragents/cmd/paragents/app"
 	"paragents/core"
 	"paragents/core/access"
@@ -307,7 +307,7 @@ func (c pairCmd) Run(ctx context.Context, s *app.Setup) error {
 		if err := l.Need(ctx, access.Admin); err != nil {
 			return err
 		}
-		p, err := bot.Pair(ctx, l.Store, c.Code, role, l.Me)
+		p, err := door.Pair(ctx, l.Store, c.Code, role, l.Me)
 		if err == nil {
 			fmt.Printf("%s (%s) is %s now.\n", p.Name, p.Person, role)
 		}

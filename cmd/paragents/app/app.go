@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"paragents/bot"
+	"paragents/bot/attend"
+	"paragents/bot/screen"
+	"paragents/bot/setting"
 	"paragents/cmd/paragents/config"
 	"paragents/cmd/paragents/metric"
 	"paragents/core"
@@ -111,7 +114,7 @@ type App struct {
 	Config    *config.Config
 	Store     store.Store
 	Scheduler *scheduler.Scheduler
-	Screen    *bot.Screen
+	Screen    *screen.Screen
 	Desk      *bot.Desk
 	Adapters  []core.Adapter
 	Log       *slog.Logger
@@ -119,6 +122,7 @@ type App struct {
 	meter     *metric.Meter
 	premises  *premises
 	janitor   *janitor.Janitor
+	attendant *attend.Attendant
 }
 
 // Options say how the parts are put together for one subcommand.
@@ -176,7 +180,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	terms := func() fleet.Terms { return terms(cfg, premises.served(), o.Adapters) }
 	a := &App{premises: premises, Config: cfg, Store: st, Adapters: o.Adapters, Log: log, sandbox: runner, meter: meter}
 	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
-	screen, desk := bot.New(bot.Config{Git: git, Store: counted, Adapters: o.Adapters, Access: rights,
+	screen, desk := bot.New(setting.Config{Git: git, Store: counted, Adapters: o.Adapters, Access: rights,
 		Workspaces: shown, At: at(cfg), Notify: cfg.Approvals.Notify, Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
 		Explain: func(workspace string, stored []scheduler.StoredRule, call string) (string, error) {
 			return Explain(cfg, workspace, stored, call)
@@ -195,6 +199,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	}
 	a.Scheduler, a.Screen, a.Desk = scheduler.New(sc), screen, desk
 	desk.Serve(a.Scheduler)
+	a.attendant = attend.New(attend.Config{Store: counted, Scheduler: a.Scheduler, Accept: desk.Accept, Logger: log})
 	a.janitor = janitor.New(janitor.Config{Store: counted, Git: git, Serves: premises.dirs, Alone: a.Scheduler.Alone, Logger: log})
 	return a, nil
 }
@@ -279,14 +284,14 @@ func newForecast(cfg *config.Config, meter *metric.Meter, log *slog.Logger) (llm
 }
 
 // workspaces are the configured directories, for the agent, and for people. Of those that are not to be served here the directory is not looked at.
-func workspaces(cfg *config.Config, only ...string) ([]agent.Workspace, []bot.Workspace, error) {
+func workspaces(cfg *config.Config, only ...string) ([]agent.Workspace, []setting.Workspace, error) {
 	for _, name := range only {
 		if !slices.ContainsFunc(cfg.Workspaces, func(w config.Workspace) bool { return w.Name == name }) {
 			return nil, nil, fmt.Errorf("serve %s: there is no such workspace in the configuration", name)
 		}
 	}
 	var spaces []agent.Workspace
-	var shown []bot.Workspace
+	var shown []setting.Workspace
 	for _, w := range cfg.Workspaces {
 		dir, err := filepath.Abs(w.Path)
 		if err == nil {
@@ -311,7 +316,7 @@ func workspaces(cfg *config.Config, only ...string) ([]agent.Workspace, []bot.Wo
 			spaces = append(spaces, agent.Workspace{Name: w.Name, Dir: dir, Capabilities: caps,
 				Rules: policy.Layer{Name: "workspace", Deny: w.Rules.Deny, Ask: w.Rules.Ask, Allow: w.Rules.Allow}})
 		}
-		shown = append(shown, bot.Workspace{Name: w.Name, Dir: dir, Capabilities: names, Deny: append(slices.Clone(cfg.Rules.Deny), w.Rules.Deny...),
+		shown = append(shown, setting.Workspace{Name: w.Name, Dir: dir, Capabilities: names, Deny: append(slices.Clone(cfg.Rules.Deny), w.Rules.Deny...),
 			Ask: append(slices.Clone(cfg.Rules.Ask), w.Rules.Ask...), Allow: append(slices.Clone(cfg.Rules.Allow), w.Rules.Allow...), Busy: w.Busy})
 	}
 	return spaces, shown, nil

@@ -86,7 +86,7 @@ func (a *App) attended(ctx context.Context, ad core.Adapter, c core.Catcher) err
 	defer beside.Wait()
 	defer cancel()
 	beside.Go(func() {
-		a.Scheduler.Do(attending, []string{"catch-up/" + ad.Capabilities().Platform}, func(ctx context.Context) error { return a.Desk.Attend(ctx, ad, c) })
+		a.Scheduler.Do(attending, []string{"catch-up/" + ad.Capabilities().Platform}, func(ctx context.Context) error { return a.attendant.Attend(ctx, ad, c) })
 	})
 	return a.receive(ctx, ad)
 }

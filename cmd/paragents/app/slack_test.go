@@ -13,7 +13,7 @@ import (
 
 	"paragents/adapters/slack"
 	"paragents/adapters/slack/slacktest"
-	"paragents/bot"
+	"paragents/bot/attend"
 	"paragents/cmd/paragents/app"
 	"paragents/cmd/paragents/config"
 	"paragents/core"
@@ -102,7 +102,7 @@ func (w *slackWorld) serve() (stop func()) {
 // heard is until when the store says that somebody listened.
 func (w *slackWorld) heard() time.Time {
 	w.t.Helper()
-	h, _, err := state.Get[bot.Heard](w.t.Context(), w.store, state.HeardKey("slack"))
+	h, _, err := state.Get[attend.Heard](w.t.Context(), w.store, state.HeardKey("slack"))
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func (w *slackWorld) heard() time.Time {
 func (w *slackWorld) away(d time.Duration) {
 	w.t.Helper()
 	var b state.Batch
-	b.Put(state.HeardKey("slack"), bot.Heard{Until: time.Now().Add(-d)}, 0)
+	b.Put(state.HeardKey("slack"), attend.Heard{Until: time.Now().Add(-d)}, 0)
 	if _, err := b.Commit(w.t.Context(), w.store); err != nil {
 		w.t.Fatal(err)
 	}

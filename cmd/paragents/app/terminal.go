@@ -8,7 +8,7 @@ import (
 	"syscall"
 	"time"
 
-	"paragents/bot"
+	"paragents/bot/phrase"
 	"paragents/core"
 	"paragents/core/state"
 	"paragents/store"
@@ -55,7 +55,7 @@ func Admins(path string, me core.Person) []core.Person {
 
 // Greeting is the first line of a terminal.
 func (a *App) Greeting() string {
-	return bot.Greeting(a.Config.LLM.Provider == "demo", a.Config.Workspaces[0].Name)
+	return phrase.Greeting(a.Config.LLM.Provider == "demo", a.Config.Workspaces[0].Name)
 }
 
 // How long a script waits for the question that its next line answers, and for its work at the end.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paragents/bot"
+	"paragents/bot/door"
 	"paragents/cmd/paragents/app"
 	"paragents/cmd/paragents/config"
 	"paragents/core"
@@ -136,12 +137,12 @@ func listen(ctx context.Context, ad core.Adapter, st store.Store, code string) e
 			}
 			_, err := access.Enter(ctx, st, code, e.Person, e.Name, func(b *state.Batch, in access.Invitation) {
 				b.Put(state.EventKey(e.ID), scheduler.Seen{}, scheduler.EventKept)
-				b.Append(state.Audit, bot.Entered(in))
+				b.Append(state.Audit, door.Entered(in))
 			})
 			if err != nil && !errors.Is(err, core.ErrNotFound) {
 				return err
 			}
-			if _, err := ad.Send(ctx, core.Message{Place: e.Place, Plain: bot.Welcomed(access.Admin, ad.Capabilities())}); err != nil {
+			if _, err := ad.Send(ctx, core.Message{Place: e.Place, Plain: door.Welcomed(access.Admin, ad.Capabilities())}); err != nil {
 				return nil // they are admin, and the terminal says so
 			}
 		}
