@@ -16,6 +16,7 @@ import (
 	"paragents/core/access"
 	"paragents/core/audit"
 	"paragents/core/freeze"
+	"paragents/core/replica"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
@@ -257,7 +258,7 @@ func (replicasCmd) Run(ctx context.Context, s *app.Setup) error {
 }
 
 // describe is one line about a replica.
-func describe(r scheduler.Member) string {
+func describe(r replica.Member) string {
 	roles, rules := r.Terms.Digests()
 	line := fmt.Sprintf("%s on %s, version %s, since %s, holds %d sessions, serves %s, access %s, rules %s", r.ID, r.Host, r.Version, r.Since.Local().Format("2006-01-02 15:04:05"),
 		r.Held, strings.Join(slices.Sorted(maps.Keys(r.Terms.Workspaces)), " "), roles, rules)

@@ -95,12 +95,17 @@ func (s *Scheduler) scan(ctx context.Context) error {
 
 // room is how many more sessions this replica can hold: none while it does not run.
 func (s *Scheduler) room() int {
-	if !s.lease.alive(s.ID()) {
+	if !s.Alive(s.ID()) {
 		return 0
 	}
+	return s.cfg.MaxInFlight - s.occupied()
+}
+
+// occupied is how many sessions this replica holds.
+func (s *Scheduler) occupied() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.cfg.MaxInFlight - len(s.held)
+	return len(s.held)
 }
 
 // candidates reads the sessions of a page that nobody holds and this replica may, with their first prompts: two round trips.
@@ -229,8 +234,8 @@ func (s *Scheduler) claimOnce(h *holding, c candidate) (*Run, error) {
 // begin adds to a batch what gives a session to this replica, and with it a prompt that can be run, so that a prompt is never running without a holder. The caller writes
 // the prompt as it is in the run, commits, and says run.own.
 func (s *Scheduler) begin(b *state.Batch, h *holding, sess core.Session, p core.Prompt) (*Run, error) {
-	replica, _ := s.lease.get()
-	if !s.lease.alive(replica) {
+	replica := s.ID()
+	if !s.Alive(replica) {
 		return nil, errLost
 	}
 	b.Expect(state.ClaimKey(sess.ID), 0)

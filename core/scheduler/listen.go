@@ -28,7 +28,7 @@ func (s *Scheduler) listen(ctx context.Context) {
 			case state.BellFreeze:
 				s.brake(ctx)
 			case state.BellReplicas:
-				s.compare(ctx)
+				s.Compare(ctx)
 			case state.BellReady:
 				s.poke()
 			case state.BellOrder:

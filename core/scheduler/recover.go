@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"paragents/core"
+	"paragents/core/replica"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -49,7 +50,7 @@ func (s *Scheduler) recoverPage(ctx context.Context, entries []store.Entry) erro
 	for i, d := range docs {
 		beats[i] = state.ReplicaKey(d.Value.Replica)
 	}
-	alive, _, err := state.GetAll[Replica](ctx, s.store, beats)
+	alive, _, err := state.GetAll[replica.Heartbeat](ctx, s.store, beats)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func (r *Run) Boundary(ctx context.Context) error {
 }
 
 // Alive reports whether the lease still stands by this process's own clock. Without it nothing is started and nothing is sent.
-func (r *Run) Alive() bool { return r.s.lease.alive(r.replica) }
+func (r *Run) Alive() bool { return r.s.Alive(r.replica) }
 
 // Now is the store's time.
 func (r *Run) Now() time.Time { return r.s.clock.Now() }
@@ -98,7 +98,7 @@ func (r *Run) Standing(ctx context.Context) (out Standing, err error) {
 		ours, err1 := state.Decode[Rules](session, snap.Docs[0])
 		all, err2 := state.Decode[Rules](workspace, snap.Docs[1])
 		now, err3 := state.Decode[core.Session](sess, snap.Docs[2])
-		out = Standing{Session: ours.Value, Workspace: all.Value, Mode: now.Value.Mode, Others: r.s.fleet.Others(r.Prompt.Place.Platform)}
+		out = Standing{Session: ours.Value, Workspace: all.Value, Mode: now.Value.Mode, Others: r.s.Others(r.Prompt.Place.Platform)}
 		return errors.Join(err1, err2, err3)
 	})
 	return out, err

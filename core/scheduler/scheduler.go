@@ -20,6 +20,7 @@ import (
 	"paragents/core"
 	"paragents/core/fleet"
 	"paragents/core/freeze"
+	"paragents/core/replica"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -139,13 +140,13 @@ func (c Config) withDefaults() Config {
 // Scheduler is one replica's part of the work. Its methods for people's wishes (Accept, Decide, Cancel …) work on any replica, whether
 // Run is going on or not.
 type Scheduler struct {
+	*replica.Self // this process among the others
+
 	cfg   Config
 	store store.Store
 	log   *slog.Logger
 	clock state.Clock
-	lease lease
 	ice   freeze.Watch
-	fleet fleet.Watch
 	slots *semaphore.Weighted
 	wake  chan struct{} // capacity 1: look at ready now
 	// missed: there was no slot for something that may be ready. early: a session was ready that could not be held yet, because this replica had not let go of it
@@ -154,26 +155,24 @@ type Scheduler struct {
 
 	mu    sync.Mutex
 	held  map[core.SessionID]*holding
-	alone map[string]bool // what is done here at the moment of which only one may do it
-	floor *floor          // nil while this replica takes no sessions
+	floor *floor // nil while this replica takes no sessions
 }
 
 // New makes a scheduler; Run sets it to work.
 func New(cfg Config) *Scheduler {
 	cfg = cfg.withDefaults()
-	return &Scheduler{
+	s := &Scheduler{
 		cfg:   cfg,
 		store: cfg.Store,
 		log:   cfg.Logger,
 		slots: semaphore.NewWeighted(int64(cfg.MaxInFlight)),
 		wake:  make(chan struct{}, 1),
 		held:  make(map[core.SessionID]*holding),
-		alone: make(map[string]bool),
 	}
+	s.Self = replica.New(replica.Config{Store: cfg.Store, Clock: &s.clock, Lease: cfg.Lease, Terms: cfg.Terms, Held: s.occupied, Beat: cfg.Beat, Renewed: s.orders,
+		Lost: func() { s.drop(errLost); cfg.Lost() }, Back: s.poke, Host: cfg.Host, Version: cfg.Version, Logger: cfg.Logger})
+	return s
 }
-
-// ID is the replica's present id; "" before Run has taken one.
-func (s *Scheduler) ID() core.ReplicaID { id, _ := s.lease.get(); return id }
 
 // Now is the store's time as far as this process knows it.
 func (s *Scheduler) Now() time.Time { return s.clock.Now() }
@@ -183,23 +182,22 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	// Work goes on after ctx ended, while it is parked; hard is its end.
 	hard, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer stop(nil)
-	if err := s.enlist(ctx); err != nil {
+	if err := s.Join(ctx); err != nil { // with it the rules of the others are known, before anything is done that they may forbid
 		if ctx.Err() != nil {
 			return nil
 		}
 		return err
 	}
-	s.compare(ctx) // before anything is done by rules that others may not share
 	floor := s.open(hard)
 	g, duties := errgroup.WithContext(ctx)
 	beating, endBeat := context.WithCancel(hard)
 	defer endBeat()
 	beat := make(chan struct{})
-	go func() { defer close(beat); s.heartbeat(beating) }()
+	go func() { defer close(beat); s.Stay(beating) }()
 	g.Go(func() error { s.dispatch(duties); return nil })
 	g.Go(func() error { s.listen(duties); return nil })
 	g.Go(func() error { every(duties, s.cfg.Lease/3, s.recover); return nil })
-	g.Go(func() error { every(duties, s.cfg.Lease/3, s.compare); return nil })
+	g.Go(func() error { every(duties, s.cfg.Lease/3, s.Compare); return nil })
 	g.Go(func() error { every(duties, unservedAfter/2, s.unserved); return nil })
 	g.Go(func() error { every(duties, time.Second, s.due); return nil })
 	g.Go(func() error { every(duties, time.Second/2, s.brake); return nil })
@@ -219,7 +217,7 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	}
 	endBeat()
 	<-beat
-	s.resign(context.WithoutCancel(ctx))
+	s.Leave(context.WithoutCancel(ctx))
 	return err
 }
 

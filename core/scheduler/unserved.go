@@ -65,7 +65,7 @@ func (s *Scheduler) served(sess core.Session) bool {
 	if s.cfg.Serves(sess.Workspace) {
 		return true
 	}
-	for _, o := range s.fleet.Others(sess.Place.Platform) {
+	for _, o := range s.Others(sess.Place.Platform) {
 		if _, ok := o.Workspaces[sess.Workspace]; ok {
 			return true
 		}

@@ -2,12 +2,10 @@ package scheduler
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"paragents/core"
 	"paragents/core/state"
-	"paragents/store"
 )
 
 // Isolate writes down how far the worktree of the run's session is made.
@@ -63,39 +61,6 @@ func (s *Scheduler) tellWork(ctx context.Context, b *state.Batch, v core.Session
 	b.Append(state.Lane(v.ID), letter(s.clock.Now(), v, last.Value, e, false))
 	s.ready(b, v.ID)
 	return nil
-}
-
-// Alone does something that only one at a time may do under a name, on all replicas; while somebody else does it, the error is core.ErrRefused. The context of do ends when the
-// replica's lease is lost.
-func (s *Scheduler) Alone(ctx context.Context, name string, do func(context.Context) error) error {
-	busy := fmt.Errorf("%w: somebody else is doing that at this moment; try again", core.ErrRefused)
-	s.mu.Lock()
-	mine := s.alone[name]
-	if !mine {
-		s.alone[name] = true
-	}
-	s.mu.Unlock()
-	if mine {
-		return busy
-	}
-	defer func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		delete(s.alone, name)
-	}()
-	id, version, err := s.take(ctx, name)
-	switch {
-	case err == nil && version == 0, errors.Is(err, store.ErrConflict):
-		return busy
-	case err != nil:
-		return err
-	}
-	var failed error
-	s.work(ctx, name, id, version, func(ctx context.Context) error {
-		failed = do(ctx)
-		return nil
-	})
-	return failed
 }
 
 // Withdraw cancels a prompt that waits for an approval, and only one that does: the approval is withdrawn, and what it holds is free.

@@ -1,4 +1,4 @@
-package scheduler
+package replica
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 
 // Member is a live replica with everything that the others know of it.
 type Member struct {
-	Replica
+	Heartbeat
 	Terms  fleet.Terms
 	Duties []string // that only it has at the moment
 	Odd    []string // in what it differs from most
 }
 
 // Replicas returns the processes that are alive, the newest sign of life first.
-func (s *Scheduler) Replicas(ctx context.Context) ([]Member, error) {
+func (s *Self) Replicas(ctx context.Context) ([]Member, error) {
 	page, err := s.store.Scan(ctx, state.Replicas, store.Range{Limit: 256, Reverse: true})
 	if err != nil {
 		return nil, err
@@ -28,7 +28,7 @@ func (s *Scheduler) Replicas(ctx context.Context) ([]Member, error) {
 	for i, e := range page.Entries {
 		keys[i] = state.ReplicaKey(core.ReplicaID(e.Member))
 	}
-	docs, _, err := state.GetAll[Replica](ctx, s.store, keys)
+	docs, _, err := state.GetAll[Heartbeat](ctx, s.store, keys)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Scheduler) Replicas(ctx context.Context) ([]Member, error) {
 		if !d.Exists() {
 			continue
 		}
-		m := Member{Replica: d.Value, Odd: odd[d.Value.ID]}
+		m := Member{Heartbeat: d.Value, Odd: odd[d.Value.ID]}
 		if i := slices.IndexFunc(terms, func(t fleet.Terms) bool { return t.Replica == m.ID }); i >= 0 {
 			m.Terms = terms[i]
 		}
@@ -62,7 +62,7 @@ func (s *Scheduler) Replicas(ctx context.Context) ([]Member, error) {
 }
 
 // Duties are what one replica at a time does, by name, with who took it last; that replica may be dead.
-func (s *Scheduler) Duties(ctx context.Context) (map[string]Duty, error) {
+func (s *Self) Duties(ctx context.Context) (map[string]Duty, error) {
 	page, err := s.store.Scan(ctx, state.Duties, store.Range{})
 	if err != nil || len(page.Entries) == 0 {
 		return nil, err

@@ -1,4 +1,4 @@
-package scheduler
+package replica
 
 import (
 	"context"
@@ -10,14 +10,14 @@ import (
 )
 
 // publish adds to a heartbeat what this replica goes by.
-func (s *Scheduler) publish(b *state.Batch, id core.ReplicaID, since time.Time) {
+func (s *Self) publish(b *state.Batch, id core.ReplicaID, since time.Time) {
 	t := s.cfg.Terms()
 	t.Replica, t.Host, t.Since = id, s.cfg.Host, since
 	b.Hold(state.TermsKey(id), t, string(id), s.cfg.Lease)
 }
 
-// compare reads what the other replicas go by, when one comes or goes and at every renewal.
-func (s *Scheduler) compare(ctx context.Context) {
+// Compare reads what the other replicas go by. It is due when one comes or goes, and at every renewal.
+func (s *Self) Compare(ctx context.Context) {
 	changed, err := s.fleet.Refresh(ctx, s.store, s.ID())
 	if err != nil {
 		if ctx.Err() == nil {
@@ -38,7 +38,7 @@ func (s *Scheduler) compare(ctx context.Context) {
 }
 
 // Others are the terms of the other live replicas that speak a platform.
-func (s *Scheduler) Others(platform string) []fleet.Terms { return s.fleet.Others(platform) }
+func (s *Self) Others(platform string) []fleet.Terms { return s.fleet.Others(platform) }
 
 // Odd says which replicas go by something else than most, a sentence each.
-func (s *Scheduler) Odd() []string { return s.fleet.Problems() }
+func (s *Self) Odd() []string { return s.fleet.Problems() }

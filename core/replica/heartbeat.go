@@ -1,4 +1,4 @@
-package scheduler
+package replica
 
 import (
 	"context"
@@ -11,8 +11,8 @@ import (
 	"paragents/store"
 )
 
-// Replica is a running process as others see it: the heartbeat document.
-type Replica struct {
+// Heartbeat is the document of a running process, as others see it.
+type Heartbeat struct {
 	ID      core.ReplicaID `json:"id"`
 	Host    string         `json:"host"`
 	Version string         `json:"version"`
@@ -43,11 +43,11 @@ func (l *lease) alive(id core.ReplicaID) bool {
 }
 
 // enlist takes a new id and writes its first heartbeat, trying until the context ends.
-func (s *Scheduler) enlist(ctx context.Context) error {
+func (s *Self) enlist(ctx context.Context) error {
 	for wait := 50 * time.Millisecond; ; wait = min(2*wait, 2*time.Second) {
 		sent := time.Now()
 		id := core.NewID[core.ReplicaID](s.clock.Now())
-		r := Replica{ID: id, Host: s.cfg.Host, Version: s.cfg.Version, Since: s.clock.Now()}
+		r := Heartbeat{ID: id, Host: s.cfg.Host, Version: s.cfg.Version, Since: s.clock.Now()}
 		var b state.Batch
 		b.Expect(state.ReplicaKey(id), 0)
 		b.Hold(state.ReplicaKey(id), r, string(id), s.cfg.Lease)
@@ -72,8 +72,8 @@ func (s *Scheduler) enlist(ctx context.Context) error {
 	}
 }
 
-// heartbeat renews the lease until the context ends. A lease that ran out is never renewed: the runs are dropped and a new id is taken.
-func (s *Scheduler) heartbeat(ctx context.Context) {
+// Stay renews the lease until the context ends. A lease that ran out is never renewed: the runs are dropped and a new id is taken.
+func (s *Self) Stay(ctx context.Context) {
 	t := time.NewTicker(s.cfg.Lease / 3)
 	defer t.Stop()
 	for {
@@ -84,7 +84,7 @@ func (s *Scheduler) heartbeat(ctx context.Context) {
 		}
 		if s.renew(ctx) {
 			look, cancel := context.WithTimeout(ctx, s.cfg.Lease/6) // it must not cost the next renewal
-			s.orders(look)
+			s.cfg.Renewed(look)
 			cancel()
 			continue
 		}
@@ -92,26 +92,23 @@ func (s *Scheduler) heartbeat(ctx context.Context) {
 			return
 		}
 		s.log.Error("lost the lease; dropping all runs", "replica", s.ID())
-		s.drop(errLost)
 		s.cfg.Lost()
 		if s.enlist(ctx) != nil {
 			return
 		}
-		s.poke()
+		s.cfg.Back()
 	}
 }
 
 // renew writes the heartbeat again, and reports false when the lease is lost: because the store says so, or because it could not be asked
 // until our own clock said so.
-func (s *Scheduler) renew(ctx context.Context) bool {
+func (s *Self) renew(ctx context.Context) bool {
 	id, version := s.lease.get()
 	s.lease.mu.Lock()
 	until := s.lease.until
-	r := Replica{ID: id, Host: s.cfg.Host, Version: s.cfg.Version, Since: s.lease.since}
+	r := Heartbeat{ID: id, Host: s.cfg.Host, Version: s.cfg.Version, Since: s.lease.since}
 	s.lease.mu.Unlock()
-	s.mu.Lock()
-	r.Held = len(s.held)
-	s.mu.Unlock()
+	r.Held = s.cfg.Held()
 	// One batch for all tries: its own ID tells a renewal that arrived, but whose answer was lost, from somebody else's write.
 	var b state.Batch
 	b.ID = core.NewID[string](s.clock.Now())
@@ -145,8 +142,8 @@ func (s *Scheduler) renew(ctx context.Context) bool {
 	return false
 }
 
-// resign ends the heartbeat, so that others need not wait for it to run out.
-func (s *Scheduler) resign(ctx context.Context) {
+// Leave ends the heartbeat, so that others need not wait for it to run out.
+func (s *Self) Leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	s.lease.mu.Lock()
