@@ -14,6 +14,7 @@ import (
 	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/audit"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 )
@@ -87,7 +88,7 @@ func (d *Desk) act(ctx context.Context, v *visit.Visit) error {
 		return d.changed(ctx, v)
 	case v.Kind == core.InMoved && v.Bound != "":
 		var b state.Batch
-		b.Put(state.BindKey(v.MovedTo), scheduler.Binding{Session: v.Bound}, 0)
+		b.Put(state.BindKey(v.MovedTo), state.Binding{Session: v.Bound}, 0)
 		_, err := b.Commit(ctx, d.cfg.Store)
 		return err
 	case v.Kind == core.InJoined:
@@ -100,7 +101,7 @@ func (d *Desk) act(ctx context.Context, v *visit.Visit) error {
 
 // changed follows a message that its author changed or took back: a prompt that has not begun follows it, one that has does not.
 func (d *Desk) changed(ctx context.Context, v *visit.Visit) error {
-	seen, _, err := state.Get[scheduler.Seen](ctx, d.cfg.Store, state.EventKey(v.Original))
+	seen, _, err := state.Get[state.Seen](ctx, d.cfg.Store, state.EventKey(v.Original))
 	if err != nil || seen.Value.Prompt == "" {
 		return err
 	}
@@ -130,7 +131,7 @@ func (d *Desk) changed(ctx context.Context, v *visit.Visit) error {
 // left follows that the bot was removed from a place, or blocked there: it is written down, and nobody can answer there any more. Sessions keep.
 func (d *Desk) left(ctx context.Context, v *visit.Visit) error {
 	var b state.Batch
-	b.Append(state.Audit, scheduler.Entry{Time: d.s.Now(), What: "left", Who: v.Person, Why: "the bot was removed from " + v.Place.Key() + ", or blocked there"})
+	b.Append(state.Audit, audit.Entry{Time: d.s.Now(), What: "left", Who: v.Person, Why: "the bot was removed from " + v.Place.Key() + ", or blocked there"})
 	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
 		return err
 	}

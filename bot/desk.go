@@ -73,7 +73,7 @@ func (d *Desk) Accept(ctx context.Context, adapter core.Adapter, events []core.I
 		}
 		accepted, err := d.s.Accept(ctx, subs, func(b *state.Batch) {
 			for _, id := range seen {
-				b.Put(state.EventKey(id), scheduler.Seen{}, scheduler.EventKept)
+				b.Put(state.EventKey(id), state.Seen{}, state.EventKept)
 			}
 			if last && cursor != nil {
 				b.Put(state.CursorKey(adapter.Capabilities().Platform), Cursor{At: cursor}, 0)
@@ -158,7 +158,7 @@ func (d *Desk) read(ctx context.Context, adapter core.Adapter, events []core.Inb
 		}
 		v := &visit.Visit{Inbound: e, Adapter: adapter, Caps: adapter.Capabilities(), Grants: grants.Value}
 		v.Role = d.cfg.Access.Role(grants.Value, e.Person, e.Place)
-		bound, err1 := state.Decode[scheduler.Binding]("", docs[1])
+		bound, err1 := state.Decode[state.Binding]("", docs[1])
 		sent, err2 := state.Decode[delivery.Sent]("", docs[2])
 		button, err3 := state.Decode[button.Press]("", docs[3])
 		if err := errors.Join(err1, err2, err3); err != nil {

@@ -12,7 +12,7 @@ import (
 
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/scheduler"
+	"paragents/core/reader"
 	"paragents/core/state"
 	"paragents/store/local"
 )
@@ -93,13 +93,13 @@ func said(list []heard) string {
 }
 
 // sessions are all there are, the oldest first.
-func (w *world) sessions() []scheduler.View {
+func (w *world) sessions() []reader.View {
 	w.t.Helper()
 	views, err := w.replica.scheduler.List(context.Background(), state.Sessions, 1000, true)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	slices.SortFunc(views, func(a, b scheduler.View) int { return a.Session.Created.Compare(b.Session.Created) })
+	slices.SortFunc(views, func(a, b reader.View) int { return a.Session.Created.Compare(b.Session.Created) })
 	return views
 }
 

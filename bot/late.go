@@ -83,7 +83,7 @@ func (d *Desk) answerLate(ctx context.Context, v *visit.Visit, p button.Press) (
 	}
 	var b state.Batch
 	b.Expect(state.EventKey(event), 0)
-	b.Put(state.EventKey(event), scheduler.Seen{}, scheduler.EventKept)
+	b.Put(state.EventKey(event), state.Seen{}, state.EventKept)
 	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
 		if errors.Is(err, store.ErrConflict) {
 			return phrase.Gone, nil

@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"paragents/core"
-	"paragents/core/scheduler"
+	"paragents/core/reader"
 	"paragents/core/state"
 )
 
@@ -61,7 +61,7 @@ func (j *journey) name() {
 	if err != nil {
 		j.t.Fatal(err)
 	}
-	slices.SortFunc(views, func(a, b scheduler.View) int { return a.Session.Created.Compare(b.Session.Created) })
+	slices.SortFunc(views, func(a, b reader.View) int { return a.Session.Created.Compare(b.Session.Created) })
 	for _, v := range views {
 		session := j.call("S", string(v.Session.Ref), "")
 		ids := v.Session.Queue

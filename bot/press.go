@@ -13,6 +13,7 @@ import (
 	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/orders"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 )
@@ -75,9 +76,9 @@ func (d *Desk) follow(ctx context.Context, v *visit.Visit) (note string, err err
 	}
 	switch p.Do {
 	case button.DoApprove:
-		return d.decide.Decide(ctx, v, p.Approval, scheduler.Decision{State: core.Approved, Scope: decide.ScopeOf(*p), Wide: p.Wide})
+		return d.decide.Decide(ctx, v, p.Approval, orders.Decision{State: core.Approved, Scope: decide.ScopeOf(*p), Wide: p.Wide})
 	case button.DoDeny:
-		return d.decide.Decide(ctx, v, p.Approval, scheduler.Decision{State: core.Denied, Scope: core.Once})
+		return d.decide.Decide(ctx, v, p.Approval, orders.Decision{State: core.Denied, Scope: core.Once})
 	case button.DoAskFor:
 		return d.decide.AskFor(ctx, v, *p)
 	case button.DoReason:

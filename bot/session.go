@@ -60,7 +60,7 @@ func (d *Desk) switchTo(ctx context.Context, v *visit.Visit, c grammar.Command) 
 		return err
 	}
 	var b state.Batch
-	b.Put(state.BindKey(v.Place), scheduler.Binding{Session: x.Session}, 0)
+	b.Put(state.BindKey(v.Place), state.Binding{Session: x.Session}, 0)
 	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (d *Desk) close(ctx context.Context, v *visit.Visit, c grammar.Command) err
 // unbind leaves the visitor's place without an active session.
 func (d *Desk) unbind(ctx context.Context, v *visit.Visit) error {
 	var b state.Batch
-	b.Put(state.BindKey(v.Place), scheduler.Binding{}, 0)
+	b.Put(state.BindKey(v.Place), state.Binding{}, 0)
 	_, err := b.Commit(ctx, d.cfg.Store)
 	return err
 }
@@ -126,7 +126,7 @@ func (d *Desk) accepted(ctx context.Context, v *visit.Visit, a scheduler.Accepte
 	case v.Bound != "" && v.Bound == a.Session.ID && v.Place.Private && v.Place.Thread == "" && !v.Caps.Lines:
 		d.whichSession(ctx, v, a)
 	case v.Caps.Lines:
-		v.Say(phrase.Opened, a.Session.Ref, a.Prompt.Ref, phrase.Escape(scheduler.Title("", a.Prompt.Text)))
+		v.Say(phrase.Opened, a.Session.Ref, a.Prompt.Ref, phrase.Escape(core.Title("", a.Prompt.Text)))
 	}
 	d.answer(ctx, v)
 }

@@ -1,6 +1,10 @@
 package core
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+)
 
 // Guess is what a prompt will probably write, inferred from its text before its first run.
 type Guess struct {
@@ -53,4 +57,39 @@ const (
 // Settled reports whether nobody has to decide about the conflict any more.
 func (s ConflictState) Settled() bool {
 	return s == ConflictFree || s == ConflictOverridden || s == ConflictCancelled
+}
+
+// ConflictMode says what happens to a prompt that would write what another one holds.
+type ConflictMode string
+
+const (
+	AskConflicts      ConflictMode = "ask"      // a person chooses; without a choice nothing runs
+	WaitConflicts     ConflictMode = "wait"     // it waits by itself
+	OverrideConflicts ConflictMode = "override" // it writes all the same, and the owner is told
+)
+
+// Collision is the error of a run that would write what other live prompts have reserved. Nothing ran; the outcome is Blocked.
+type Collision struct {
+	Conflict Conflict
+}
+
+func (c *Collision) Error() string { return c.Conflict.String() }
+
+// Unwrap makes a collision a refusal.
+func (c *Collision) Unwrap() error { return ErrRefused }
+
+// String says it for people.
+func (c Conflict) String() string {
+	return fmt.Sprintf("would write %s, which %s", strings.Join(c.Paths, ", "), holds(c.Owners))
+}
+
+func holds(owners []Rival) string {
+	refs := make([]string, len(owners))
+	for i, o := range owners {
+		refs[i] = string(o.Session)
+	}
+	if len(refs) == 1 {
+		return "session " + refs[0] + " holds"
+	}
+	return "sessions " + strings.Join(refs, ", ") + " hold"
 }

@@ -18,13 +18,13 @@ import (
 // How it is noted that somebody listens to a platform, and how far what was missed is looked for.
 const (
 	noteEvery = 10 * time.Second
-	blink     = 3 * time.Second                    // a gap in which one replica takes over from another, while others listen
-	overlap   = time.Minute                        // before the gap: what was on its way then
-	farthest  = scheduler.EventKept - 24*time.Hour // older messages could not be told from ones that were taken before
-	maxPlaces = 200                                // threads and conversations that are looked at, the last changed first
-	catchTime = 10 * time.Minute                   // for all of them
-	perBatch  = 50                                 // messages that are accepted together
-	askAgain  = 5 * time.Second                    // after the platform could not be asked
+	blink     = 3 * time.Second                // a gap in which one replica takes over from another, while others listen
+	overlap   = time.Minute                    // before the gap: what was on its way then
+	farthest  = state.EventKept - 24*time.Hour // older messages could not be told from ones that were taken before
+	maxPlaces = 200                            // threads and conversations that are looked at, the last changed first
+	catchTime = 10 * time.Minute               // for all of them
+	perBatch  = 50                             // messages that are accepted together
+	askAgain  = 5 * time.Second                // after the platform could not be asked
 )
 
 // Heard is until when somebody listened to a platform.

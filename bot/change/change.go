@@ -113,7 +113,7 @@ func (d *Desk) Undo(ctx context.Context, v *visit.Visit, c grammar.Command) erro
 		}
 		return fmt.Sprintf("%d files put back, %d left as they are", done, left)
 	})
-	var hit *scheduler.Collision
+	var hit *core.Collision
 	if errors.As(err, &hit) {
 		return fmt.Errorf("%w: "+phrase.HeldByOthers, core.ErrRefused, strings.TrimPrefix(hit.Error(), "would write "))
 	}

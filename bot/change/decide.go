@@ -13,6 +13,7 @@ import (
 	"paragents/bot/phrase"
 	"paragents/bot/visit"
 	"paragents/core"
+	"paragents/core/reader"
 	"paragents/core/scheduler"
 	"paragents/core/worktree"
 )
@@ -77,7 +78,7 @@ func (d *Desk) DecideWork(ctx context.Context, v *visit.Visit, c grammar.Command
 }
 
 // merge brings a session's work into the workspace's checkout, or shows why it cannot be. Cut off at any point, it goes on when it is asked for again.
-func (d *Desk) merge(ctx context.Context, v *visit.Visit, w scheduler.View, at worktree.At, work worktree.Work) error {
+func (d *Desk) merge(ctx context.Context, v *visit.Visit, w reader.View, at worktree.At, work worktree.Work) error {
 	git, sess := d.cfg.Git, w.Session
 	merged := core.Event{State: string(core.WorkMerged), Text: sess.Worktree.Base}
 	record := func(head string) error {
@@ -121,7 +122,7 @@ func (d *Desk) merge(ctx context.Context, v *visit.Visit, w scheduler.View, at w
 			}
 			return fmt.Sprintf("%.12s, %d files", plan.Merged, len(plan.Files))
 		})
-		var hit *scheduler.Collision
+		var hit *core.Collision
 		if errors.As(err, &hit) {
 			return fmt.Errorf("%w: "+phrase.MergeHeld, core.ErrRefused, strings.TrimPrefix(hit.Error(), "would write "))
 		}
@@ -147,7 +148,7 @@ func (d *Desk) keep(ctx context.Context, v *visit.Visit, at worktree.At) error {
 }
 
 // discard closes the session and throws its work away; where there is any, it asks once more.
-func (d *Desk) discard(ctx context.Context, v *visit.Visit, w scheduler.View, at worktree.At, work worktree.Work, digest string) error {
+func (d *Desk) discard(ctx context.Context, v *visit.Visit, w reader.View, at worktree.At, work worktree.Work, digest string) error {
 	if !work.Empty() && digest == "" {
 		var bs button.Set
 		yes := "discard " + string(w.Session.Ref) + " " + work.Digest
@@ -195,7 +196,7 @@ func (d *Desk) Retire(ctx context.Context, sess core.Session) {
 }
 
 // giveBack merges the base into the session's branch and has the session resolve what is in conflict.
-func (d *Desk) giveBack(ctx context.Context, v *visit.Visit, w scheduler.View, at worktree.At, work worktree.Work) error {
+func (d *Desk) giveBack(ctx context.Context, v *visit.Visit, w reader.View, at worktree.At, work worktree.Work) error {
 	sess := w.Session
 	switch {
 	case sess.Closed:

@@ -15,6 +15,8 @@ import (
 	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/audit"
+	"paragents/core/orders"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 )
@@ -51,7 +53,7 @@ func (d *Desk) Approve(ctx context.Context, v *visit.Visit, c grammar.Command) e
 	if v.Caps.Buttons && (scope != core.Once || a.Confirm != "") && a.State == core.Pending {
 		return d.Twice(ctx, v, p)
 	}
-	_, err = d.Decide(ctx, v, x.Approval, scheduler.Decision{State: core.Approved, Scope: scope})
+	_, err = d.Decide(ctx, v, x.Approval, orders.Decision{State: core.Approved, Scope: scope})
 	return err
 }
 
@@ -67,7 +69,7 @@ func (d *Desk) Deny(ctx context.Context, v *visit.Visit, c grammar.Command) erro
 	if len(c.Args) > 1 {
 		_, reason = grammar.CutWord(c.Rest)
 	}
-	_, err = d.Decide(ctx, v, x.Approval, scheduler.Decision{State: core.Denied, Scope: core.Once, Reason: reason})
+	_, err = d.Decide(ctx, v, x.Approval, orders.Decision{State: core.Denied, Scope: core.Once, Reason: reason})
 	return err
 }
 
@@ -79,7 +81,7 @@ func ScopeOf(p button.Press) core.Scope {
 }
 
 // Decide answers an approval for the visitor, if they may.
-func (d *Desk) Decide(ctx context.Context, v *visit.Visit, id core.ApprovalID, answer scheduler.Decision) (string, error) {
+func (d *Desk) Decide(ctx context.Context, v *visit.Visit, id core.ApprovalID, answer orders.Decision) (string, error) {
 	a, err := d.s.Approval(ctx, id)
 	if err != nil {
 		return "", err
@@ -104,7 +106,7 @@ func (d *Desk) DecideAll(ctx context.Context, v *visit.Visit, p button.Press) (s
 	var first error
 	n := 0
 	for _, id := range p.Approvals {
-		_, err := d.Decide(ctx, v, id, scheduler.Decision{State: to, Scope: core.Once})
+		_, err := d.Decide(ctx, v, id, orders.Decision{State: to, Scope: core.Once})
 		switch {
 		case err == nil:
 			n++
@@ -135,7 +137,7 @@ func (d *Desk) mayDecide(ctx context.Context, v *visit.Visit, a core.Approval, s
 // refusedPress tells the audit log of somebody who pressed what they may not.
 func (d *Desk) refusedPress(ctx context.Context, v *visit.Visit, a core.Approval, why error) {
 	var b state.Batch
-	b.Append(state.Audit, scheduler.Entry{Time: d.s.Now(), What: "refused press", Session: a.SessionRef, Prompt: a.PromptRef, Request: a.Ref, Who: v.Person,
+	b.Append(state.Audit, audit.Entry{Time: d.s.Now(), What: "refused press", Session: a.SessionRef, Prompt: a.PromptRef, Request: a.Ref, Who: v.Person,
 		Tool: a.Action.Tool, Digest: a.Digest, Why: why.Error(), Trace: a.Trace})
 	if _, err := b.Commit(ctx, d.cfg.Store); err != nil {
 		d.cfg.Logger.Error("cannot write the audit log", "error", err)

@@ -12,7 +12,7 @@ import (
 	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/scheduler"
+	"paragents/core/orders"
 )
 
 const (
@@ -57,7 +57,7 @@ func (d *Desk) DenyWhy(ctx context.Context, v *visit.Visit, p button.Press) (str
 	if v.Kind != core.InForm {
 		return phrase.Gone, nil
 	}
-	_, err := d.Decide(ctx, v, p.Approval, scheduler.Decision{State: core.Denied, Scope: core.Once, Reason: strings.TrimSpace(phrase.Cut(v.Text, maxReason))})
+	_, err := d.Decide(ctx, v, p.Approval, orders.Decision{State: core.Denied, Scope: core.Once, Reason: strings.TrimSpace(phrase.Cut(v.Text, maxReason))})
 	return "", err // the card shows it
 }
 

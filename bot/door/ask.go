@@ -15,6 +15,7 @@ import (
 	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
+	"paragents/core/audit"
 	"paragents/core/delivery"
 	"paragents/core/scheduler"
 	"paragents/core/state"
@@ -85,7 +86,7 @@ func (d *Desk) Ask(ctx context.Context, v *visit.Visit) (string, error) {
 		where = phrase.Alone
 	}
 	first, err := access.Ask(ctx, d.cfg.Store, asked, func(b *state.Batch) {
-		b.Append(state.Audit, scheduler.Entry{Time: d.s.Now(), What: "access asked", Who: v.Person, Why: "at " + v.Place.Key()})
+		b.Append(state.Audit, audit.Entry{Time: d.s.Now(), What: "access asked", Who: v.Person, Why: "at " + v.Place.Key()})
 		for i, admin := range admins {
 			var bs button.Set
 			grant := func(label, style string, role access.Role) core.Button {
@@ -131,7 +132,7 @@ func (d *Desk) Grant(ctx context.Context, v *visit.Visit, p button.Press) (strin
 		where = fmt.Sprintf(phrase.OnlyIn, p.At.Channel)
 	}
 	asked, err := access.Answer(ctx, d.cfg.Store, p.Asker, role, v.Person, everywhere, func(b *state.Batch, a access.Asked) {
-		b.Append(state.Audit, scheduler.Entry{Time: a.At, What: "access answered", Who: v.Person, Outcome: string(a.Person) + " is " + role.String() + " " + where})
+		b.Append(state.Audit, audit.Entry{Time: a.At, What: "access answered", Who: v.Person, Outcome: string(a.Person) + " is " + role.String() + " " + where})
 	})
 	if err != nil {
 		return "", err

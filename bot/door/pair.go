@@ -11,7 +11,7 @@ import (
 	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/scheduler"
+	"paragents/core/audit"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -35,8 +35,8 @@ func (d *Desk) Pair(ctx context.Context, v *visit.Visit, c grammar.Command) erro
 }
 
 // Entered is what the audit log says of somebody who was let in by a code that the terminal showed.
-func Entered(in access.Invitation) scheduler.Entry {
-	return scheduler.Entry{Time: time.Now().UTC(), What: "invited", Who: in.By, Outcome: string(in.Used) + " is " + in.Role.String()}
+func Entered(in access.Invitation) audit.Entry {
+	return audit.Entry{Time: time.Now().UTC(), What: "invited", Who: in.By, Outcome: string(in.Used) + " is " + in.Role.String()}
 }
 
 // Welcomed is what somebody reads whom a code has let in.
@@ -80,6 +80,6 @@ func (d *Desk) Access(ctx context.Context, v *visit.Visit, c grammar.Command) er
 // Pair redeems a pairing code for an admin.
 func Pair(ctx context.Context, s store.Store, code string, role access.Role, admin core.Person) (access.Pairing, error) {
 	return access.Redeem(ctx, s, code, role, func(b *state.Batch, p access.Pairing) {
-		b.Append(state.Audit, scheduler.Entry{Time: time.Now().UTC(), What: "paired", Who: admin, Outcome: string(p.Person) + " is " + role.String()})
+		b.Append(state.Audit, audit.Entry{Time: time.Now().UTC(), What: "paired", Who: admin, Outcome: string(p.Person) + " is " + role.String()})
 	})
 }

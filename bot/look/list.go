@@ -13,7 +13,7 @@ import (
 	"paragents/bot/target"
 	"paragents/bot/visit"
 	"paragents/core"
-	"paragents/core/scheduler"
+	"paragents/core/reader"
 	"paragents/core/state"
 )
 
@@ -38,7 +38,7 @@ func (d *Desk) List(ctx context.Context, v *visit.Visit, c grammar.Command) erro
 	if err != nil {
 		return err
 	}
-	var seen []scheduler.View
+	var seen []reader.View
 	for _, w := range views {
 		if !all || d.find.MaySee(v, w.Session) {
 			seen = append(seen, w)
@@ -89,7 +89,7 @@ func (d *Desk) List(ctx context.Context, v *visit.Visit, c grammar.Command) erro
 }
 
 // listed is one line of a list.
-func (d *Desk) listed(v *visit.Visit, n int, w scheduler.View) string {
+func (d *Desk) listed(v *visit.Visit, n int, w reader.View) string {
 	active := ""
 	if w.Session.ID == v.Bound {
 		active = " ← active"
@@ -126,7 +126,7 @@ func turning(bs *button.Set, v *visit.Visit, all bool, page int, more bool) []co
 }
 
 // orders are the buttons for a session, if the visitor may direct it: open, pause or resume, stop, close.
-func (d *Desk) orders(bs *button.Set, v *visit.Visit, w scheduler.View, suffix string) []core.Button {
+func (d *Desk) orders(bs *button.Set, v *visit.Visit, w reader.View, suffix string) []core.Button {
 	if w.Session.Owner != v.Person && v.MayOrder(w.Session.Owner) != nil {
 		return nil
 	}

@@ -10,7 +10,6 @@ import (
 	"paragents/bot/phrase"
 	"paragents/bot/visit"
 	"paragents/core"
-	"paragents/core/scheduler"
 	"paragents/core/state"
 )
 
@@ -37,7 +36,7 @@ func (d *Desk) Approvals(ctx context.Context, v *visit.Visit, c grammar.Command)
 func (d *Desk) Permissions(ctx context.Context, v *visit.Visit, c grammar.Command) error {
 	var b strings.Builder
 	name := d.cfg.WorkspaceAt(v.Place)
-	var sess scheduler.Rules
+	var sess state.Rules
 	if v.Bound != "" {
 		views, err := d.s.Views(ctx, []core.SessionID{v.Bound})
 		if err != nil {
@@ -82,7 +81,7 @@ func (d *Desk) Permissions(ctx context.Context, v *visit.Visit, c grammar.Comman
 	}
 	for _, l := range []struct {
 		where string
-		rules []scheduler.StoredRule
+		rules []state.StoredRule
 	}{{"always here", stored.Allow}, {"this session", sess.Allow}} {
 		for _, r := range l.rules {
 			fmt.Fprintf(&b, "- allow %s (%s, by %s, %s; %s)\n", phrase.Code(r.Rule), l.where, phrase.Person(r.By), r.At.UTC().Format("2006-01-02 15:04"), lastUse(r))
@@ -93,7 +92,7 @@ func (d *Desk) Permissions(ctx context.Context, v *visit.Visit, c grammar.Comman
 }
 
 // lastUse says when a stored rule last let a call through: what came within the hour after is not noted.
-func lastUse(r scheduler.StoredRule) string {
+func lastUse(r state.StoredRule) string {
 	if r.Used.IsZero() {
 		return "not used yet"
 	}

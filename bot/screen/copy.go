@@ -7,7 +7,7 @@ import (
 	"paragents/bot/setting"
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/scheduler"
+	"paragents/core/audit"
 	"paragents/core/state"
 )
 
@@ -53,7 +53,7 @@ func (s *Screen) unreached(ctx context.Context, l core.Letter, why string) error
 	e := l.Event
 	s.cfg.Logger.Warn("a copy of a question was not sent", "session", e.Session, "prompt", e.Prompt, "request", e.Request, "to", l.Copy.Key(), "why", why)
 	var b state.Batch
-	b.Append(state.Audit, scheduler.Entry{Time: s.s.Now(), What: "not reached", Session: e.Session, Prompt: e.Prompt, Request: e.Request, Why: l.Copy.Key() + ": " + why, Trace: e.Trace})
+	b.Append(state.Audit, audit.Entry{Time: s.s.Now(), What: "not reached", Session: e.Session, Prompt: e.Prompt, Request: e.Request, Why: l.Copy.Key() + ": " + why, Trace: e.Trace})
 	_, err := b.Commit(ctx, s.cfg.Store)
 	return err
 }

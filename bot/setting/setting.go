@@ -8,7 +8,7 @@ import (
 	"paragents/bot/phrase"
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/scheduler"
+	"paragents/core/state"
 	"paragents/core/worktree"
 	"paragents/store"
 )
@@ -33,7 +33,7 @@ type Config struct {
 	// At says what is different at a place: its workspace and whose messages count in a thread ("owner", "everyone", "mention"). May be nil.
 	At func(core.Place) (workspace, threadReplies string)
 	// Explain says what the rules of a workspace, with what people stored, say about a call written Tool(input). May be nil.
-	Explain func(workspace string, stored []scheduler.StoredRule, call string) (string, error)
+	Explain func(workspace string, stored []state.StoredRule, call string) (string, error)
 	// Notify says where questions are shown besides the place of their prompt: NotifyThread, NotifyDM or NotifyChannel. Empty: nowhere.
 	Notify string
 	Demo   bool // the demo model answers

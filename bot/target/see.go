@@ -11,7 +11,7 @@ import (
 	"paragents/bot/visit"
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/scheduler"
+	"paragents/core/reader"
 )
 
 func (f *Finder) MayOrderSession(ctx context.Context, v *visit.Visit, id core.SessionID) error {
@@ -44,17 +44,17 @@ func (f *Finder) MaySee(v *visit.Visit, s core.Session) bool {
 	return s.Owner == v.Person || !s.Place.Private && f.cfg.Access.Role(v.Grants, v.Person, s.Place) >= access.Viewer
 }
 
-func (f *Finder) View(ctx context.Context, v *visit.Visit, c grammar.Command) (scheduler.View, error) {
+func (f *Finder) View(ctx context.Context, v *visit.Visit, c grammar.Command) (reader.View, error) {
 	x, err := f.Find(ctx, v, c)
 	if err != nil {
-		return scheduler.View{}, err
+		return reader.View{}, err
 	}
 	views, err := f.s.Views(ctx, []core.SessionID{x.Session})
 	if err != nil || len(views) == 0 {
-		return scheduler.View{}, errors.Join(err, core.ErrNotFound)
+		return reader.View{}, errors.Join(err, core.ErrNotFound)
 	}
 	if !f.MaySee(v, views[0].Session) && v.Role < access.Admin {
-		return scheduler.View{}, core.ErrNotFound
+		return reader.View{}, core.ErrNotFound
 	}
 	return views[0], nil
 }

@@ -16,6 +16,7 @@ import (
 	"paragents/bot/setting"
 	"paragents/bot/visit"
 	"paragents/core"
+	"paragents/core/reader"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 )
@@ -48,7 +49,7 @@ func (f *Finder) Candidates(ctx context.Context, v *visit.Visit, command string)
 	if err != nil {
 		return nil, err
 	}
-	if v.Bound != "" && !slices.ContainsFunc(views, func(w scheduler.View) bool { return w.Session.ID == v.Bound }) { // somebody else's, but it is what this place is about
+	if v.Bound != "" && !slices.ContainsFunc(views, func(w reader.View) bool { return w.Session.ID == v.Bound }) { // somebody else's, but it is what this place is about
 		here, err := f.s.Views(ctx, []core.SessionID{v.Bound})
 		if err != nil {
 			return nil, err
@@ -74,7 +75,7 @@ func (f *Finder) Candidates(ctx context.Context, v *visit.Visit, command string)
 }
 
 // Fits reports whether a command makes sense for a session as it is.
-func Fits(command string, w scheduler.View) bool {
+func Fits(command string, w reader.View) bool {
 	unfinished := len(w.Session.Queue) > 0
 	switch command {
 	case "pause":
@@ -190,16 +191,16 @@ func (f *Finder) Named(ctx context.Context, v *visit.Visit, c grammar.Command, w
 }
 
 // resolve turns what a ref names into what the command needs: any ref leads to its session, its prompt and, if there is one thing, its question.
-func (f *Finder) resolve(ctx context.Context, c grammar.Command, n scheduler.Named, ref core.Ref) (Candidate, error) {
+func (f *Finder) resolve(ctx context.Context, c grammar.Command, n state.Named, ref core.Ref) (Candidate, error) {
 	x := Candidate{Ref: ref, Session: n.Session}
 	switch n.Kind {
-	case scheduler.NamedApproval:
+	case state.NamedApproval:
 		a, err := f.s.Approval(ctx, core.ApprovalID(n.ID))
 		if err != nil {
 			return x, err
 		}
 		x.Approval, x.Prompt, x.Owner = a.ID, a.Prompt, a.Author
-	case scheduler.NamedPrompt:
+	case state.NamedPrompt:
 		p, _, err := f.s.Prompt(ctx, core.PromptID(n.ID))
 		if err != nil {
 			return x, err
@@ -213,7 +214,7 @@ func (f *Finder) resolve(ctx context.Context, c grammar.Command, n scheduler.Nam
 	}
 	w := views[0]
 	x.Title = w.Session.Title
-	if n.Kind == scheduler.NamedSession {
+	if n.Kind == state.NamedSession {
 		x.Prompt, x.Owner = w.Prompt.ID, w.Session.Owner
 		x.Approval = only(w.Prompt.Pending)
 		if c.Name == "retry" || c.Name == "undo" {

@@ -17,7 +17,6 @@ import (
 	"paragents/core/audit"
 	"paragents/core/freeze"
 	"paragents/core/replica"
-	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -205,7 +204,7 @@ type rulesListCmd struct{}
 // Run prints the stored rules of the configured workspaces, and of the open sessions.
 func (rulesListCmd) Run(ctx context.Context, s *app.Setup) error {
 	return s.Live(ctx, func(l *app.Live) error {
-		return l.Rules(ctx, func(where string, _ store.Key, r scheduler.StoredRule) error {
+		return l.Rules(ctx, func(where string, _ store.Key, r state.StoredRule) error {
 			used := "never used"
 			if !r.Used.IsZero() {
 				used = "last used " + r.Used.Local().Format("2006-01-02 15:04")
@@ -227,7 +226,7 @@ func (c rulesRevokeCmd) Run(ctx context.Context, s *app.Setup) error {
 			return err
 		}
 		n := 0
-		err := l.Rules(ctx, func(_ string, key store.Key, r scheduler.StoredRule) error {
+		err := l.Rules(ctx, func(_ string, key store.Key, r state.StoredRule) error {
 			if r.Rule != c.Rule {
 				return nil
 			}

@@ -280,7 +280,7 @@ func (t *turns) limit() string {
 
 // fail is the outcome of a run that could not go on: stopped from outside, or broken.
 func (t *turns) fail(ctx context.Context, err error) scheduler.Outcome {
-	var hit *scheduler.Collision
+	var hit *core.Collision
 	switch {
 	case errors.As(err, &hit):
 		return t.finish(scheduler.Outcome{State: core.Blocked, Conflict: &hit.Conflict})

@@ -10,6 +10,7 @@ import (
 
 	"paragents/core"
 	"paragents/core/llm/llmtest"
+	"paragents/core/orders"
 	"paragents/core/policy"
 	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
@@ -270,7 +271,7 @@ func TestLastUseOfAStoredRule(t *testing.T) {
 		again := func(id string) llmtest.Turn { return llmtest.Call(call(id, "sh", args{"command": "make all"})) }
 		b := on(t, llmtest.NewScript(again("c1"), llmtest.Say("1"), again("c2"), llmtest.Say("2"), again("c3"), llmtest.Say("3")), with(sh))
 		p := b.say("run it")
-		_, err := b.Decide(t.Context(), b.asked(p)[0].ID, scheduler.Decision{State: core.Approved, Scope: core.ForSession, By: schedtest.Author})
+		_, err := b.Decide(t.Context(), b.asked(p)[0].ID, orders.Decision{State: core.Approved, Scope: core.ForSession, By: schedtest.Author})
 		must(t, err)
 		settle(2 * time.Second)
 		used := func() time.Time {

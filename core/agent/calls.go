@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/audit"
 	"paragents/core/policy"
 	"paragents/core/scheduler"
 	"paragents/core/tool"
@@ -123,7 +124,7 @@ func (t *turns) settle(ctx context.Context, j judged, a core.Approval) (ask bool
 
 // refused tells the audit log of a call that was not let through.
 func (t *turns) refused(ctx context.Context, j judged, why string) {
-	e := scheduler.Entry{What: "refused", Tool: j.spec.Name, Show: j.plan.Show, Digest: j.digest, Rule: j.rule, Checks: j.checks, Why: why}
+	e := audit.Entry{What: "refused", Tool: j.spec.Name, Show: j.plan.Show, Digest: j.digest, Rule: j.rule, Checks: j.checks, Why: why}
 	if err := t.run.Audit(ctx, e); err != nil {
 		t.logger.Error("cannot write the audit log", "error", err)
 	}
@@ -155,7 +156,7 @@ func (t *turns) start(ctx context.Context, j judged, approval core.ApprovalID) e
 		intent := core.Record{Kind: core.RecordIntent, Prompt: t.run.Prompt.ID, Time: t.run.Now(), Call: j.call.ID, Tool: j.spec.Name, Show: j.plan.Line,
 			Digest: j.digest, Approval: approval, Claims: t.claims(j), Checks: j.checks}
 		if err := t.run.Begin(ctx, intent, approval, j.rule); err != nil {
-			var hit *scheduler.Collision
+			var hit *core.Collision
 			if errors.As(err, &hit) {
 				return err
 			}

@@ -54,7 +54,7 @@ func TestFiveSessionsLoseNoLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := on(t, editor{}, allowing("Write(./**)"))
 		must(t, b.Stop())
-		b.sched.Conflicts = func(string) scheduler.ConflictMode { return scheduler.WaitConflicts }
+		b.sched.Conflicts = func(string) core.ConflictMode { return core.WaitConflicts }
 		b.restart()
 		b.sched.Agent = agent.New(b.cfg)
 		schedtest.Start(t, b.store, b.mail, b.sched)

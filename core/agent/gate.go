@@ -17,7 +17,7 @@ import (
 	"paragents/core"
 	"paragents/core/fleet"
 	"paragents/core/policy"
-	"paragents/core/scheduler"
+	"paragents/core/state"
 	"paragents/core/tool"
 )
 
@@ -114,7 +114,7 @@ func agreed(l policy.Layer, theirs fleet.Rules) policy.Layer {
 	return l
 }
 
-func stored(name string, rules scheduler.Rules) policy.Layer {
+func stored(name string, rules state.Rules) policy.Layer {
 	l := policy.Layer{Name: name}
 	for _, r := range rules.Allow {
 		l.Allow = append(l.Allow, r.Rule)

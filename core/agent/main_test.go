@@ -20,6 +20,7 @@ import (
 	"paragents/core/agent"
 	"paragents/core/llm"
 	"paragents/core/llm/llmtest"
+	"paragents/core/orders"
 	"paragents/core/policy"
 	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
@@ -166,7 +167,7 @@ func (b *bench) asked(p scheduler.Accepted) (out []core.Approval) {
 // decide answers an approval and lets everything come to rest.
 func (b *bench) decide(a core.Approval, to core.ApprovalState) {
 	b.t.Helper()
-	_, err := b.Decide(context.Background(), a.ID, scheduler.Decision{State: to, Scope: core.Once, By: schedtest.Author})
+	_, err := b.Decide(context.Background(), a.ID, orders.Decision{State: to, Scope: core.Once, By: schedtest.Author})
 	must(b.t, err)
 	settle(2 * time.Second)
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/oklog/ulid/v2"
 
 	"paragents/core"
-	"paragents/core/scheduler"
+	"paragents/core/orders"
 	"paragents/core/state"
 	"paragents/core/worktree"
 	"paragents/store"
@@ -130,8 +130,8 @@ func (j *Janitor) tree(ctx context.Context, root *os.Root, dir string, ref core.
 
 // session is the session of a ref; its ID is empty when there is none any more. One that a replica holds counts as open.
 func (j *Janitor) session(ctx context.Context, ref core.Ref) (core.Session, error) {
-	named, _, err := state.Get[scheduler.Named](ctx, j.cfg.Store, state.RefKey(ref))
-	if err != nil || named.Value.Kind != scheduler.NamedSession {
+	named, _, err := state.Get[state.Named](ctx, j.cfg.Store, state.RefKey(ref))
+	if err != nil || named.Value.Kind != state.NamedSession {
 		return core.Session{}, err
 	}
 	id := named.Value.Session
@@ -156,7 +156,7 @@ func (j *Janitor) runs(ctx context.Context, root *os.Root, at string) error {
 	var old []store.Key
 	for _, e := range entries {
 		id, err := ulid.ParseStrict(e.Name())
-		if err == nil && e.IsDir() && time.Since(ulid.Time(id.Time())) > scheduler.KeepClosed {
+		if err == nil && e.IsDir() && time.Since(ulid.Time(id.Time())) > orders.KeepClosed {
 			old = append(old, state.PromptKey(core.PromptID(e.Name())))
 		}
 	}

@@ -13,8 +13,8 @@ import (
 
 	"paragents/core"
 	"paragents/core/janitor"
+	"paragents/core/orders"
 	"paragents/core/sandbox"
-	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
 	"paragents/core/state"
 	"paragents/core/worktree"
@@ -78,7 +78,7 @@ func (b *bench) session(ref core.Ref, known bool, change func(s *core.Session, b
 		if change != nil {
 			change(&s, &batch)
 		}
-		batch.Put(state.RefKey(ref), scheduler.Named{Kind: scheduler.NamedSession, ID: string(s.ID), Session: s.ID}, 0)
+		batch.Put(state.RefKey(ref), state.Named{Kind: state.NamedSession, ID: string(s.ID), Session: s.ID}, 0)
 		batch.Put(state.SessionKey(s.ID), s, 0)
 		_, err := batch.Commit(b.t.Context(), b.store)
 		must(b.t, err)
@@ -100,7 +100,7 @@ func TestWorktrees(t *testing.T) {
 	}
 	closed := b.session("bbbbbb", true, nil)
 	open := b.session("cccccc", true, func(s *core.Session, _ *state.Batch) { s.Closed = false })
-	held := b.session("dddddd", true, func(s *core.Session, batch *state.Batch) { batch.Hold(state.ClaimKey(s.ID), scheduler.Claim{}, "r", 0) })
+	held := b.session("dddddd", true, func(s *core.Session, batch *state.Batch) { batch.Hold(state.ClaimKey(s.ID), state.Claim{}, "r", 0) })
 	unmerged := b.session("ffffff", true, nil)
 	dirty(unmerged)
 	kept := b.session("gggggg", true, func(s *core.Session, _ *state.Batch) { s.Worktree.Kept = true })
@@ -123,7 +123,7 @@ func TestWorktrees(t *testing.T) {
 func TestRunDirectories(t *testing.T) {
 	b := on(t)
 	open := b.session("cccccc", true, func(s *core.Session, _ *state.Batch) { s.Closed = false })
-	long := time.Now().Add(-scheduler.KeepClosed - time.Hour)
+	long := time.Now().Add(-orders.KeepClosed - time.Hour)
 	forgotten, known, young := core.NewID[core.PromptID](long), core.NewID[core.PromptID](long), core.NewID[core.PromptID](time.Now())
 	var batch state.Batch
 	batch.Put(state.PromptKey(known), core.Prompt{ID: known}, 0)

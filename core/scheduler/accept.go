@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/audit"
+	"paragents/core/moves"
+	"paragents/core/orders"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -49,46 +52,11 @@ type Accepted struct {
 	Err       error // ErrRefused, ErrNotFound: nothing was accepted, and the text says why
 }
 
-// Seen is what is remembered of an inbound event.
-type Seen struct {
-	Session core.SessionID `json:"session,omitempty"`
-	Prompt  core.PromptID  `json:"prompt,omitempty"`
-}
-
-// EventKept is how long an inbound event is remembered for deduplication.
-const EventKept = 7 * 24 * time.Hour
-
-// NamedKind says what a ref names.
-type NamedKind string
-
-const (
-	NamedSession  NamedKind = "session"
-	NamedPrompt   NamedKind = "prompt"
-	NamedApproval NamedKind = "approval"
-)
-
-// Named is what a ref leads to.
-type Named struct {
-	Kind    NamedKind      `json:"kind"`
-	ID      string         `json:"id"`
-	Session core.SessionID `json:"session"`
-}
-
-// name reserves a ref in a batch, and notes that what it names goes with the session; one that is taken refuses the batch, and the next try draws
-// another.
-func (s *Scheduler) name(b *state.Batch, ref core.Ref, n Named) {
-	b.Expect(state.RefKey(ref), 0)
-	b.Put(state.RefKey(ref), n, 0)
-	for _, key := range []store.Key{state.RefKey(ref), store.Key(string(n.Kind) + "/" + n.ID)} {
-		b.InsertNow(state.Belongs(n.Session), string(key), 0)
-	}
-}
-
 // Accept makes prompts of submissions: all of them in one commit, with what else the caller wants in it (a cursor, events that were
 // handled otherwise). When it returns without an error, everything is durable and may be acknowledged.
 func (s *Scheduler) Accept(ctx context.Context, subs []Submission, also func(*state.Batch)) ([]Accepted, error) {
 	var out []Accepted
-	err := s.retry(ctx, "accept", func() (err error) {
+	err := state.Retry(ctx, "accept", func() (err error) {
 		out, err = s.acceptOnce(ctx, subs, also)
 		return err
 	})
@@ -102,7 +70,7 @@ func (s *Scheduler) acceptOnce(ctx context.Context, subs []Submission, also func
 		return nil, err
 	}
 	if also != nil {
-		also(&a.batch)
+		also(&a.batch.Batch)
 	}
 	out := make([]Accepted, 0, len(subs))
 	for _, sub := range subs {
@@ -117,9 +85,9 @@ func (s *Scheduler) acceptOnce(ctx context.Context, subs []Submission, also func
 // acceptance is one try of Accept.
 type acceptance struct {
 	s        *Scheduler
-	batch    state.Batch
+	batch    *moves.Batch
 	sessions map[core.SessionID]*state.Doc[core.Session]
-	seen     map[string]Seen
+	seen     map[string]state.Seen
 	binds    map[store.Key]*bind
 	changed  []core.SessionID
 	prompts  []core.Prompt // accepted at the head of their queues
@@ -127,7 +95,7 @@ type acceptance struct {
 }
 
 func newAcceptance(s *Scheduler) *acceptance {
-	return &acceptance{s: s, sessions: map[core.SessionID]*state.Doc[core.Session]{}, claimed: map[core.SessionID]bool{}, seen: map[string]Seen{}, binds: map[store.Key]*bind{}}
+	return &acceptance{s: s, batch: moves.Durable(&s.clock), sessions: map[core.SessionID]*state.Doc[core.Session]{}, claimed: map[core.SessionID]bool{}, seen: map[string]state.Seen{}, binds: map[store.Key]*bind{}}
 }
 
 // bind is a place's binding: as it was read, when somebody asked, and as it shall be.
@@ -168,7 +136,7 @@ func (a *acceptance) read(ctx context.Context, subs []Submission) error {
 	keys = nil
 	for _, sub := range subs {
 		if sub.Event != "" {
-			seen, err := state.Decode[Seen](state.EventKey(sub.Event), docs[state.EventKey(sub.Event)])
+			seen, err := state.Decode[state.Seen](state.EventKey(sub.Event), docs[state.EventKey(sub.Event)])
 			if err != nil {
 				return err
 			}
@@ -183,7 +151,7 @@ func (a *acceptance) read(ctx context.Context, subs []Submission) error {
 			}
 		case sub.New.Join:
 			key := state.BindKey(sub.Place)
-			d, err := state.Decode[Binding](key, docs[key])
+			d, err := state.Decode[state.Binding](key, docs[key])
 			if err != nil {
 				return err
 			}
@@ -242,7 +210,7 @@ func (a *acceptance) accept(sub Submission) Accepted {
 	sess, err := a.take(sub, now)
 	if err != nil {
 		if sub.Event != "" { // a refusal is an answer: the same event is not asked again
-			a.remember(sub.Event, Seen{})
+			a.remember(sub.Event, state.Seen{})
 		}
 		return Accepted{Err: err}
 	}
@@ -251,10 +219,10 @@ func (a *acceptance) accept(sub Submission) Accepted {
 		Message: sub.Message, Attachments: sub.Attachments, Entered: sub.Entered, State: core.Queued, Accepted: now, RetryOf: sub.RetryOf, Unattended: sub.Unattended, Trace: core.NewID[core.TraceID](now)}
 	ahead := len(v.Queue)
 	v.Queue, v.Touched = append(v.Queue, p.ID), now
-	a.s.name(&a.batch, p.Ref, Named{Kind: NamedPrompt, ID: string(p.ID), Session: v.ID})
-	a.batch.Append(state.Audit, Entry{Time: now, What: "accepted", Session: v.Ref, Prompt: p.Ref, Who: p.Author, Show: p.Text, Trace: p.Trace})
+	a.batch.Name(p.Ref, state.Named{Kind: state.NamedPrompt, ID: string(p.ID), Session: v.ID})
+	a.batch.Append(state.Audit, audit.Entry{Time: now, What: "accepted", Session: v.Ref, Prompt: p.Ref, Who: p.Author, Show: p.Text, Trace: p.Trace})
 	if sub.Event != "" {
-		a.remember(sub.Event, Seen{Session: v.ID, Prompt: p.ID})
+		a.remember(sub.Event, state.Seen{Session: v.ID, Prompt: p.ID})
 	}
 	if ahead == 0 && !v.Held {
 		a.prompts = append(a.prompts, p)
@@ -266,22 +234,19 @@ func (a *acceptance) accept(sub Submission) Accepted {
 
 func (a *acceptance) put(p core.Prompt) { a.batch.Update(state.PromptKey(p.ID), 0, p) }
 
-func (a *acceptance) remember(event string, seen Seen) {
+func (a *acceptance) remember(event string, seen state.Seen) {
 	a.batch.Expect(state.EventKey(event), 0)
-	a.batch.Put(state.EventKey(event), seen, EventKept)
+	a.batch.Put(state.EventKey(event), seen, state.EventKept)
 	a.seen[event] = seen
 }
-
-// maxText is the longest prompt, in bytes: what is accepted fits into the store with all that belongs to it.
-const maxText = 256 << 10
 
 // take finds or opens the session of a submission, and marks it as changed.
 func (a *acceptance) take(sub Submission, now time.Time) (*state.Doc[core.Session], error) {
 	switch {
 	case strings.TrimSpace(sub.Text) == "" && len(sub.Attachments) == 0:
 		return nil, fmt.Errorf("%w: there is no text; write what is to be done", core.ErrRefused)
-	case len(sub.Text) > maxText:
-		return nil, fmt.Errorf("%w: the text has more than %d bytes; put it into a file of the workspace and name that", core.ErrRefused, maxText)
+	case len(sub.Text) > orders.MaxText:
+		return nil, fmt.Errorf("%w: the text has more than %d bytes; put it into a file of the workspace and name that", core.ErrRefused, orders.MaxText)
 	}
 	id := sub.Session
 	if sub.New != nil {
@@ -318,18 +283,17 @@ func (a *acceptance) joined(sub Submission) core.SessionID {
 
 // commit writes the changed sessions and everything collected before. What this replica can run at once it takes in the same commit; for the rest it rings.
 func (a *acceptance) commit(ctx context.Context) error {
-	a.batch.Durable = true
 	for _, id := range a.changed {
 		d := a.sessions[id]
 		a.batch.Update(state.SessionKey(id), d.Version, d.Value)
-		a.s.touch(&a.batch, d.Value)
+		a.batch.Touch(d.Value)
 	}
 	for key, b := range a.binds {
 		if b.read {
 			a.batch.Expect(key, b.version)
 		}
 		if b.changed {
-			a.batch.Put(key, Binding{Session: b.session}, 0)
+			a.batch.Put(key, state.Binding{Session: b.session}, 0)
 		}
 	}
 	var runs []*Run
@@ -340,7 +304,7 @@ func (a *acceptance) commit(ctx context.Context) error {
 			continue
 		}
 		a.put(p)
-		a.s.ready(&a.batch, p.Session)
+		a.batch.Ready(p.Session)
 	}
 	res, err := a.batch.Commit(ctx, a.s.store)
 	for _, run := range runs {
@@ -373,16 +337,11 @@ func (a *acceptance) begin(p core.Prompt) *Run {
 	if h == nil {
 		return nil
 	}
-	run, err := s.begin(&a.batch, h, sess, p)
+	run, err := s.begin(a.batch, h, sess, p)
 	if err != nil { // the lease is over
 		h.leave()
 		return nil
 	}
 	run.virgin = sess.Last == "" && run.first != nil
 	return run
-}
-
-// Binding ties a place to the session that plain text goes to.
-type Binding struct {
-	Session core.SessionID `json:"session"`
 }

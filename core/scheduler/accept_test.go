@@ -77,7 +77,7 @@ func TestAcceptSeveralSessionsInOneBatch(t *testing.T) {
 		{New: &scheduler.NewSession{Workspace: "w", Title: "b"}, Author: author, Place: place, Text: "b1"},
 		{Session: a.ID, Author: author, Place: place, Text: "a3"},
 		{Session: "nobody", Author: author, Place: place, Text: "x"},
-	}, func(b *state.Batch) { also = true; b.Put(state.CursorKey("test"), scheduler.Seen{}, 0) })
+	}, func(b *state.Batch) { also = true; b.Put(state.CursorKey("test"), state.Seen{}, 0) })
 	must(t, err)
 	if !also || out[0].Ahead != 1 || out[1].Ahead != 0 || out[2].Ahead != 2 {
 		t.Errorf("%+v", out)
@@ -89,7 +89,7 @@ func TestAcceptSeveralSessionsInOneBatch(t *testing.T) {
 	if q := queue(t, r, out[1].Session.ID); len(q) != 1 {
 		t.Errorf("queue %v", q)
 	}
-	if c, _, err := state.Get[scheduler.Seen](t.Context(), r.Store, state.CursorKey("test")); err != nil || !c.Exists() {
+	if c, _, err := state.Get[state.Seen](t.Context(), r.Store, state.CursorKey("test")); err != nil || !c.Exists() {
 		t.Errorf("what the caller wanted in the commit is not there: %v", err)
 	}
 }

@@ -3,12 +3,10 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
-	"paragents/core"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -28,9 +26,9 @@ const (
 // Gather adds a message to the album of its group, which is accepted as one prompt when it has been quiet. It is durable when Gather returns. A message that comes
 // after that is part of nothing: without a text of its own it starts no prompt.
 func (s *Scheduler) Gather(ctx context.Context, group string, sub Submission) error {
-	return s.retry(ctx, "gather album", func() error {
+	return state.Retry(ctx, "gather album", func() error {
 		key := state.AlbumKey(group)
-		snap, err := s.store.Get(ctx, key, state.EventKey(dueAlbum+group))
+		snap, err := s.store.Get(ctx, key, state.EventKey(state.DueAlbum+group))
 		if err != nil {
 			return err
 		}
@@ -44,7 +42,7 @@ func (s *Scheduler) Gather(ctx context.Context, group string, sub Submission) er
 			return nil
 		case !d.Exists():
 			a.Submission = sub
-			a.Submission.Event = dueAlbum + group
+			a.Submission.Event = state.DueAlbum + group
 		default:
 			a.Submission.Attachments = append(a.Submission.Attachments, sub.Attachments...)
 			a.Submission.Text = strings.TrimSpace(a.Submission.Text + "\n" + sub.Text)
@@ -54,7 +52,7 @@ func (s *Scheduler) Gather(ctx context.Context, group string, sub Submission) er
 		b.Durable = true
 		b.Expect(key, d.Version)
 		b.Put(key, a, albumKept)
-		b.InsertNow(state.Due, dueAlbum+group, albumQuiet)
+		b.InsertNow(state.Due, state.DueAlbum+group, albumQuiet)
 		_, err = b.Commit(ctx, s.store)
 		return err
 	})
@@ -68,31 +66,16 @@ func (s *Scheduler) acceptAlbum(ctx context.Context, group string) error {
 	}
 	if !d.Exists() {
 		var b state.Batch
-		b.RemoveFrom(state.Due, dueAlbum+group)
+		b.RemoveFrom(state.Due, state.DueAlbum+group)
 		_, err := b.Commit(ctx, s.store)
 		return err
 	}
 	_, err = s.acceptOnce(ctx, []Submission{d.Value.Submission}, func(b *state.Batch) {
 		b.Expect(state.AlbumKey(group), d.Version)
-		b.RemoveFrom(state.Due, dueAlbum+group)
+		b.RemoveFrom(state.Due, state.DueAlbum+group)
 	})
 	if errors.Is(err, store.ErrConflict) {
 		return nil // another message came, or another replica was faster: it stays due
 	}
 	return err
-}
-
-// Edit gives a prompt that has not begun another text; one that has begun refuses it.
-func (s *Scheduler) Edit(ctx context.Context, id core.PromptID, who core.Person, text string) (core.Prompt, error) {
-	return s.change(ctx, id, "edit", who, func(_ *state.Batch, p *pair) error {
-		v := &p.prompt.Value
-		switch {
-		case v.Author != who:
-			return fmt.Errorf("%w: only %s can change it", core.ErrForbidden, v.Author)
-		case !v.Started.IsZero() || v.State.Ended():
-			return fmt.Errorf("%w: %s has begun already, so the change of your message does nothing; write what is different", core.ErrRefused, v.Ref)
-		}
-		v.Text = text
-		return nil
-	})
 }

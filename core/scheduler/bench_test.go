@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/orders"
 	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
 	"paragents/core/state"
@@ -118,7 +119,7 @@ func BenchmarkPress(b *testing.B) {
 			}
 		}
 		pressed := time.Now()
-		_, err := hears.Decide(b.Context(), approval, scheduler.Decision{State: core.Approved, Scope: core.Once, By: author})
+		_, err := hears.Decide(b.Context(), approval, orders.Decision{State: core.Approved, Scope: core.Once, By: author})
 		must(b, err)
 		took = append(took, (<-began).Sub(pressed))
 	}

@@ -6,6 +6,9 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/audit"
+	"paragents/core/moves"
+	"paragents/core/reserve"
 	"paragents/core/state"
 )
 
@@ -22,23 +25,22 @@ type Loan struct {
 }
 
 // Borrow lets a person write paths of a workspace by a command: do runs while they are claimed, and what it returns is recorded. When a live prompt holds one of them, nothing runs,
-// and the error is a *Collision.
+// and the error is a *core.Collision.
 func (s *Scheduler) Borrow(ctx context.Context, n Loan, do func() (outcome string)) error {
 	var sess core.Session
 	var prompt core.Prompt
 	id := core.PromptID(n.What + "-" + core.NewID[string](s.clock.Now()))
-	change := func(decide func(b *state.Batch, l *ledger) error) error {
-		return s.retry(ctx, n.What, func() error {
-			l, err := s.ledger(ctx, sess)
+	change := func(decide func(b *moves.Batch, l *reserve.Ledger) error) error {
+		return state.Retry(ctx, n.What, func() error {
+			l, err := s.books.Open(ctx, sess)
 			if err != nil {
 				return err
 			}
-			b := &state.Batch{}
-			b.Durable = true
+			b := moves.Durable(&s.clock)
 			if err := decide(b, l); err != nil {
 				return err
 			}
-			b.Update(l.key, l.version, l.book)
+			l.Save(b)
 			_, err = b.Commit(ctx, s.store)
 			return err
 		})
@@ -53,20 +55,20 @@ func (s *Scheduler) Borrow(ctx context.Context, n Loan, do func() (outcome strin
 	if s.frozen(sess.Workspace, prompt.Author) {
 		return fmt.Errorf("%w: this is frozen; thaw lets it go on", core.ErrRefused)
 	}
-	want := toClaims(n.Paths)
-	entry := Entry{What: n.What + " begun", Session: sess.Ref, Prompt: prompt.Ref, Who: n.Who, Show: fmt.Sprintf("%s: %d files", n.What, len(n.Paths)), Trace: prompt.Trace}
-	err = change(func(b *state.Batch, l *ledger) error {
-		want := l.book.Fit(id, want)
-		found, err := s.conflicts(ctx, l, id, want)
+	want := reserve.Claims(n.Paths)
+	entry := audit.Entry{What: n.What + " begun", Session: sess.Ref, Prompt: prompt.Ref, Who: n.Who, Show: fmt.Sprintf("%s: %d files", n.What, len(n.Paths)), Trace: prompt.Trace}
+	err = change(func(b *moves.Batch, l *reserve.Ledger) error {
+		want := l.Book.Fit(id, want)
+		found, err := l.Conflicts(ctx, id, want)
 		if err != nil {
 			return err
 		}
 		if len(found) > 0 {
-			return &Collision{l.conflict(found)}
+			return &core.Collision{Conflict: l.Conflict(found)}
 		}
-		h := holder(s.clock.Now(), sess, prompt)
+		h := reserve.Holder(s.clock.Now(), sess, prompt)
 		h.Until = s.clock.Now().Add(borrowed)
-		l.book.Claim(id, h, want)
+		l.Book.Claim(id, h, want)
 		entry.Time = s.clock.Now()
 		b.Append(state.Audit, entry)
 		return nil
@@ -76,8 +78,8 @@ func (s *Scheduler) Borrow(ctx context.Context, n Loan, do func() (outcome strin
 	}
 	entry.Outcome = do()
 	ctx = context.WithoutCancel(ctx) // it is done: the claims end, and what came of it is written down
-	return change(func(b *state.Batch, l *ledger) error {
-		l.book.Drop(id)
+	return change(func(b *moves.Batch, l *reserve.Ledger) error {
+		l.Book.Drop(id)
 		entry.What, entry.Time = n.What, s.clock.Now()
 		b.Append(state.Audit, entry)
 		return nil

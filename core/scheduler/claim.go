@@ -7,16 +7,10 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/moves"
 	"paragents/core/state"
 	"paragents/store"
 )
-
-// Claim is the document that gives a session to a replica. Its version and holder are the fence of everything that the run commits.
-type Claim struct {
-	Replica core.ReplicaID `json:"replica"`
-	Since   time.Time      `json:"since"`
-	Author  core.Person    `json:"author,omitempty"` // of the prompt that runs
-}
 
 // candidate is a session that may be claimed, with its first prompt if it has one.
 type candidate struct {
@@ -206,16 +200,15 @@ func (s *Scheduler) claim(h *holding, c candidate) {
 
 func (s *Scheduler) claimOnce(h *holding, c candidate) (*Run, error) {
 	p := c.prompt.Value
-	var b state.Batch
-	b.Durable = true
+	b := moves.Durable(&s.clock)
 	b.Expect(state.SessionKey(c.session.Value.ID), c.session.Version)
 	b.RemoveFrom(state.Ready, string(c.session.Value.ID))
 	if !runnable(c.session.Value, c.prompt) {
 		p = core.Prompt{}
-	} else if err := s.count(h.ctx, &b, c.session.Value, p); err != nil {
+	} else if err := s.count(h.ctx, b, c.session.Value, p); err != nil {
 		return nil, err
 	}
-	run, err := s.begin(&b, h, c.session.Value, p)
+	run, err := s.begin(b, h, c.session.Value, p)
 	if err != nil {
 		return nil, err
 	}
@@ -233,7 +226,7 @@ func (s *Scheduler) claimOnce(h *holding, c candidate) (*Run, error) {
 
 // begin adds to a batch what gives a session to this replica, and with it a prompt that can be run, so that a prompt is never running without a holder. The caller writes
 // the prompt as it is in the run, commits, and says run.own.
-func (s *Scheduler) begin(b *state.Batch, h *holding, sess core.Session, p core.Prompt) (*Run, error) {
+func (s *Scheduler) begin(b *moves.Batch, h *holding, sess core.Session, p core.Prompt) (*Run, error) {
 	replica := s.ID()
 	if !s.Alive(replica) {
 		return nil, errLost
@@ -241,7 +234,7 @@ func (s *Scheduler) begin(b *state.Batch, h *holding, sess core.Session, p core.
 	b.Expect(state.ClaimKey(sess.ID), 0)
 	b.InsertNow(state.Running, string(sess.ID), 0)
 	b.InsertNow(state.ByWorkspace(sess.Workspace), string(sess.ID), 0)
-	b.Hold(state.ClaimKey(sess.ID), Claim{Replica: replica, Since: s.clock.Now(), Author: p.Author}, string(replica), 0)
+	b.Hold(state.ClaimKey(sess.ID), state.Claim{Replica: replica, Since: s.clock.Now(), Author: p.Author}, string(replica), 0)
 	run := &Run{s: s, h: h, replica: replica, Session: sess}
 	if p.ID != "" {
 		if err := run.start(b, p); err != nil {
@@ -253,7 +246,7 @@ func (s *Scheduler) begin(b *state.Batch, h *holding, sess core.Session, p core.
 }
 
 // start makes the run one of a prompt, which the caller writes as it then is in the run.
-func (r *Run) start(b *state.Batch, p core.Prompt) error {
+func (r *Run) start(b *moves.Batch, p core.Prompt) error {
 	if err := p.To(core.Running, ""); err != nil {
 		return err
 	}
@@ -264,7 +257,7 @@ func (r *Run) start(b *state.Batch, p core.Prompt) error {
 			p.Guess = &g
 		}
 		r.first = &core.Record{Kind: core.RecordUser, Prompt: p.ID, Time: p.Since, Person: p.Author, Text: p.Text}
-		r.s.appendRecords(b, r.Session.ID, *r.first)
+		b.Records(r.Session.ID, *r.first)
 	}
 	b.InsertNow(state.ByAuthor(p.Author), string(r.Session.ID), 0)
 	r.Prompt = p

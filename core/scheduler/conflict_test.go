@@ -47,7 +47,7 @@ func (r *ran) writing(ctx context.Context, run *scheduler.Run) outcome {
 			continue
 		}
 		intent := core.Record{Kind: core.RecordIntent, Prompt: run.Prompt.ID, Call: call, Claims: []string{path}}
-		var hit *scheduler.Collision
+		var hit *core.Collision
 		switch err := run.Begin(ctx, intent, "", ""); {
 		case errors.As(err, &hit):
 			return outcome{State: core.Blocked, Conflict: &hit.Conflict}
@@ -122,7 +122,7 @@ func TestWaitersGoOnWithinASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var work ran
 		r := start(t, schedtest.Open(t), nil, config{Agent: work.working(10 * time.Second), Foresee: foreseeing,
-			Conflicts: func(string) scheduler.ConflictMode { return scheduler.WaitConflicts }})
+			Conflicts: func(string) core.ConflictMode { return core.WaitConflicts }})
 		settle(time.Second)
 		a := r.Submit(t, "", "src")
 		settle(time.Second)
@@ -310,7 +310,7 @@ func TestBorrowRefusesWhatOthersHold(t *testing.T) {
 			}
 			return "done"
 		}
-		var hit *scheduler.Collision
+		var hit *core.Collision
 		if err := r.Borrow(t.Context(), scheduler.Loan{What: "undo", Prompt: a.Prompt.ID, Paths: []string{"out.txt"}, Who: author}, do); !errors.As(err, &hit) || did != 0 {
 			t.Errorf("got %v, did %d", err, did)
 		}

@@ -11,16 +11,17 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/orders"
 	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
 	"paragents/core/state"
 )
 
-func yes(by core.Person) scheduler.Decision {
-	return scheduler.Decision{State: core.Approved, Scope: core.Once, By: by}
+func yes(by core.Person) orders.Decision {
+	return orders.Decision{State: core.Approved, Scope: core.Once, By: by}
 }
 
-func no(by core.Person) scheduler.Decision { return scheduler.Decision{State: core.Denied, By: by} }
+func no(by core.Person) orders.Decision { return orders.Decision{State: core.Denied, By: by} }
 
 // decided are the letters that tell of a decision.
 func decided(m *schedtest.Mail, id core.ApprovalID) []core.Letter {
@@ -162,7 +163,7 @@ func TestB036AnswersHitTheirOwnQuestion(t *testing.T) {
 				t.Fatalf("%s: %d approvals on cards %+v", name, len(ids), cards)
 			}
 			for _, i := range order {
-				_, err := r.Decide(t.Context(), ids[i], []scheduler.Decision{yes(author), no(author)}[i])
+				_, err := r.Decide(t.Context(), ids[i], []orders.Decision{yes(author), no(author)}[i])
 				must(t, err)
 			}
 			settle(time.Second)

@@ -8,16 +8,18 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/audit"
+	"paragents/core/moves"
 	"paragents/core/state"
 	"paragents/store"
 )
 
-// Members of the due index begin with what is due.
-const (
-	dueExpire = "expire/"
-	dueRemind = "remind/"
-	dueAlbum  = "album/"
-)
+// waiters lets blocked prompts go on whose paths are free.
+func (s *Scheduler) waiters(ctx context.Context) {
+	if err := s.Waiters(ctx); err != nil && ctx.Err() == nil {
+		s.log.Warn("cannot see whether blocked prompts can go on; trying again", "error", err)
+	}
+}
 
 // remindAgain is how long after the first reminder of an approval there is another: the next morning, as far as one can say who does not know people's time zone.
 const remindAgain = 18 * time.Hour
@@ -30,13 +32,13 @@ func (s *Scheduler) due(ctx context.Context) {
 	}
 	for _, e := range page.Entries {
 		kind, id, _ := strings.Cut(e.Member, "/")
-		if kind+"/" == dueAlbum {
+		if kind+"/" == state.DueAlbum {
 			if err := s.acceptAlbum(ctx, id); err != nil && ctx.Err() == nil {
 				s.log.Warn("cannot accept an album; trying again", "album", id, "error", err)
 			}
 			continue
 		}
-		err := s.retry(ctx, kind+" approval", func() error { return s.dueApproval(ctx, e.Member, kind+"/", core.ApprovalID(id)) })
+		err := state.Retry(ctx, kind+" approval", func() error { return s.dueApproval(ctx, e.Member, kind+"/", core.ApprovalID(id)) })
 		if err != nil && ctx.Err() == nil {
 			s.log.Warn("cannot do what is due; trying again", "what", e.Member, "error", err)
 		}
@@ -50,25 +52,25 @@ func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id cor
 		return err
 	}
 	s.clock.Observe(now)
-	b := &state.Batch{}
+	b := moves.On(&s.clock)
 	b.RemoveFrom(state.Due, member)
 	b.Expect(key, a.Version)
 	switch {
 	case a.Value.State != core.Pending: // decided meanwhile, or gone
-	case kind == dueExpire:
-		b.Batch.Expect = nil // decide expects it
-		if err := s.decide(b, key, a, core.Expired, "", "nobody answered in time"); err != nil {
+	case kind == state.DueExpire:
+		b.Batch.Batch.Expect = nil // decide expects it
+		if err := b.Decide(key, a, core.Expired, "", "nobody answered in time"); err != nil {
 			return err
 		}
 		if err := s.unanswered(ctx, b, a.Value); err != nil {
 			return err
 		}
-	case kind == dueRemind:
+	case kind == state.DueRemind:
 		v := a.Value
 		if v.Reminded > 1 || v.Reminded == 1 && now.Sub(v.Created) < s.cfg.Remind+remindAgain {
 			return nil // another replica was faster
 		}
-		b.Batch.Expect, b.Batch.Remove = nil, nil
+		b.Batch.Batch.Expect, b.Remove = nil, nil
 		if v.Reminded == 0 && now.Sub(v.Created) < 2*s.cfg.Remind+time.Minute {
 			v.Reminded = 1
 			b.InsertNow(state.Due, member, remindAgain)
@@ -77,10 +79,10 @@ func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id cor
 			b.RemoveFrom(state.Due, member)
 		}
 		b.Update(key, a.Version, v)
-		sendAll(b, core.Letter{SessionID: v.Session, PromptID: v.Prompt, Place: v.Place, Asker: v.Author, Loud: true,
+		b.SayAll(core.Letter{SessionID: v.Session, PromptID: v.Prompt, Place: v.Place, Asker: v.Author, Loud: true,
 			Event: core.Event{Type: core.EventReminder, Time: now, Session: v.SessionRef, Prompt: v.PromptRef, Title: v.Title, Request: v.Ref,
 				Tool: v.Action.Tool, Show: v.Action.Show, Approvals: []core.ApprovalID{id}, Trace: v.Trace}}, v.Copies)
-		s.ready(b, v.Session)
+		b.Ready(v.Session)
 	}
 	_, err = b.Commit(ctx, s.store)
 	return err
@@ -88,28 +90,24 @@ func (s *Scheduler) dueApproval(ctx context.Context, member, kind string, id cor
 
 // unanswered leaves a prompt whose approval has expired to its author: nobody said no, so it is not told so. Ask again resumes it; Close
 // cancels it.
-func (s *Scheduler) unanswered(ctx context.Context, b *state.Batch, a core.Approval) error {
-	p, err := s.load(ctx, a.Prompt)
-	if err != nil || p.prompt.Value.State != core.Waiting {
+func (s *Scheduler) unanswered(ctx context.Context, b *moves.Batch, a core.Approval) error {
+	p, err := s.Load(ctx, a.Prompt)
+	if err != nil || p.Prompt.Value.State != core.Waiting {
 		return err
 	}
-	v := &p.prompt.Value
+	v := &p.Prompt.Value
 	if v.Question != "" { // of several on one card, the first that expires asks
 		return nil
 	}
 	v.Choices = []string{core.ChoiceAgain, core.ChoiceClose}
 	v.Question = "nobody answered " + string(a.Ref) + " in time; ask again?"
-	b.Update(state.PromptKey(v.ID), p.prompt.Version, *v)
-	b.Append(state.Lane(a.Session), letter(s.clock.Now(), p.session.Value, *v,
-		core.Event{Type: core.EventQuestion, Text: v.Question, Choices: v.Choices}, true))
+	b.Update(state.PromptKey(v.ID), p.Prompt.Version, *v)
+	b.Say(p.Session.Value, *v, core.Event{Type: core.EventQuestion, Text: v.Question, Choices: v.Choices}, true)
 	return nil
 }
 
-// KeepClosed is how long a closed session and all that belongs to it are kept; keepDead, the name of a dead replica.
-const (
-	KeepClosed = 90 * 24 * time.Hour
-	keepDead   = 24 * time.Hour
-)
+// keepDead is how long the name of a dead replica is kept.
+const keepDead = 24 * time.Hour
 
 // collect removes what has been kept long enough: closed sessions and dead replicas' names.
 func (s *Scheduler) collect(ctx context.Context) {
@@ -160,7 +158,7 @@ func (s *Scheduler) forget(ctx context.Context, id core.SessionID) error {
 	for _, index := range []store.Index{state.GC, state.Sessions, state.ByPerson(v.Owner), state.ByPlace(v.Place), state.Ready} {
 		last.RemoveFrom(index, string(id))
 	}
-	bound, _, err := state.Get[Binding](ctx, s.store, state.BindKey(v.Place))
+	bound, _, err := state.Get[state.Binding](ctx, s.store, state.BindKey(v.Place))
 	if err != nil {
 		return err
 	}
@@ -187,5 +185,16 @@ func (s *Scheduler) forget(ctx context.Context, id core.SessionID) error {
 		if _, err := b.Commit(ctx, s.store); err != nil {
 			return err
 		}
+	}
+}
+
+// seal closes what has come into the audit log, and removes what is too old to be kept.
+func (s *Scheduler) seal(ctx context.Context) {
+	err := audit.Seal(ctx, s.store)
+	if err == nil {
+		err = audit.Expire(ctx, s.store)
+	}
+	if err != nil && ctx.Err() == nil && !errors.Is(err, store.ErrConflict) {
+		s.log.Warn("cannot seal the audit log; trying again", "error", err)
 	}
 }

@@ -175,8 +175,7 @@ func (s *Scheduler) record(r *Run, finish func(*state.Batch)) error {
 	if finish == nil {
 		return nil
 	}
-	b := &state.Batch{}
-	b.Fence, b.Durable = &r.fence, true
-	finish(b)
+	b := r.batch()
+	finish(&b.Batch)
 	return r.commit(context.WithoutCancel(r.h.ctx), b)
 }

@@ -3,10 +3,10 @@ package scheduler
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	"paragents/core"
+	"paragents/core/audit"
 	"paragents/core/state"
 )
 
@@ -15,7 +15,7 @@ import (
 func (s *Scheduler) Open(ctx context.Context, owner core.Person, place core.Place, n NewSession, about core.Inbound) (sess core.Session, opened bool, err error) {
 	n.Bind = true
 	sub := Submission{New: &n, Author: owner, Place: place, Text: about.Text}
-	err = s.retry(ctx, "open session", func() error {
+	err = state.Retry(ctx, "open session", func() error {
 		a := newAcceptance(s)
 		if err := a.read(ctx, []Submission{sub}); err != nil {
 			return err
@@ -27,7 +27,7 @@ func (s *Scheduler) Open(ctx context.Context, owner core.Person, place core.Plac
 		now := s.clock.Now()
 		d := a.open(sub, now)
 		d.Value.About, d.Value.Touched = &about, now
-		a.batch.Append(state.Audit, Entry{Time: now, What: "opened", Session: d.Value.Ref, Who: owner, Show: about.Text})
+		a.batch.Append(state.Audit, audit.Entry{Time: now, What: "opened", Session: d.Value.Ref, Who: owner, Show: about.Text})
 		if err := a.commit(ctx); err != nil {
 			return fmt.Errorf("open session: %w", err)
 		}
@@ -39,7 +39,7 @@ func (s *Scheduler) Open(ctx context.Context, owner core.Person, place core.Plac
 
 // open opens a session.
 func (a *acceptance) open(sub Submission, now time.Time) *state.Doc[core.Session] {
-	v := core.Session{ID: core.NewID[core.SessionID](now), Ref: core.NewRef(), Title: Title(sub.New.Title, sub.Text), Workspace: sub.New.Workspace,
+	v := core.Session{ID: core.NewID[core.SessionID](now), Ref: core.NewRef(), Title: core.Title(sub.New.Title, sub.Text), Workspace: sub.New.Workspace,
 		Owner: sub.Author, Place: sub.Place, Mode: sub.New.Mode, Created: now}
 	if v.Mode == "" {
 		v.Mode = core.ModeAsk
@@ -47,7 +47,7 @@ func (a *acceptance) open(sub Submission, now time.Time) *state.Doc[core.Session
 	if sub.New.Isolated || a.s.cfg.Isolated(v.Workspace) {
 		v.Worktree = &core.Worktree{}
 	}
-	a.s.name(&a.batch, v.Ref, Named{Kind: NamedSession, ID: string(v.ID), Session: v.ID})
+	a.batch.Name(v.Ref, state.Named{Kind: state.NamedSession, ID: string(v.ID), Session: v.ID})
 	if sub.New.Bind {
 		b := a.bind(sub.Place)
 		b.session, b.changed = v.ID, true
@@ -56,19 +56,4 @@ func (a *acceptance) open(sub Submission, now time.Time) *state.Doc[core.Session
 	a.sessions[v.ID] = d
 	a.changed = append(a.changed, v.ID)
 	return d
-}
-
-// titleLen is the longest title, in characters.
-const titleLen = 60
-
-// Title makes a session's title: the given one, or the first line of its first prompt.
-func Title(given, text string) string {
-	if given == "" {
-		given, _, _ = strings.Cut(strings.TrimSpace(text), "\n")
-	}
-	title := []rune(strings.Join(strings.Fields(given), " "))
-	if len(title) > titleLen {
-		title = append(title[:titleLen-1], '…')
-	}
-	return string(title)
 }

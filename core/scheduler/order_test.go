@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/orders"
 	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
 	"paragents/core/state"
@@ -119,7 +120,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 			"stop":             func() error { _, _, err := r.Scheduler.Stop(ctx, sess, boss); return err },
 			"release":          func() error { _, err := r.Release(ctx, sess, boss, false); return err },
 			"rename to nought": func() error { _, err := r.Rename(ctx, sess, boss, " "); return err },
-			"withdraw a vote":  func() error { _, err := r.Decide(ctx, "x", scheduler.Decision{State: core.Withdrawn}); return err },
+			"withdraw a vote":  func() error { _, err := r.Decide(ctx, "x", orders.Decision{State: core.Withdrawn}); return err },
 		} {
 			if err := order(); !errors.Is(err, core.ErrRefused) {
 				t.Errorf("%s: %v", name, err)
@@ -129,7 +130,7 @@ func TestOrdersThatAreRefused(t *testing.T) {
 			"cancel":  func() error { _, err := r.Cancel(ctx, "x", boss); return err },
 			"stop":    func() error { _, _, err := r.Scheduler.Stop(ctx, "x", boss); return err },
 			"close":   func() error { _, err := r.Close(ctx, "x", boss); return err },
-			"decide":  func() error { _, err := r.Decide(ctx, "x", scheduler.Decision{State: core.Denied}); return err },
+			"decide":  func() error { _, err := r.Decide(ctx, "x", orders.Decision{State: core.Denied}); return err },
 			"find":    func() error { _, err := r.Find(ctx, "zzzzzz"); return err },
 			"approve": func() error { _, err := r.Approval(ctx, "x"); return err },
 		} {

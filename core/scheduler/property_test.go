@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"paragents/core"
+	"paragents/core/audit"
 	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
 	"paragents/core/state"
@@ -294,7 +295,7 @@ func (w *world) check() {
 		w.fault("read audit: %v", err)
 	}
 	for i, r := range records {
-		var e scheduler.Entry
+		var e audit.Entry
 		if err := json.Unmarshal(r.Value, &e); err != nil {
 			w.fault("audit: %v", err)
 		}

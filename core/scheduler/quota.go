@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/moves"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -80,7 +81,7 @@ next:
 }
 
 // count makes a claim depend on its quotas; store.ErrConflict when one is used up.
-func (s *Scheduler) count(ctx context.Context, b *state.Batch, sess core.Session, p core.Prompt) error {
+func (s *Scheduler) count(ctx context.Context, b *moves.Batch, sess core.Session, p core.Prompt) error {
 	for _, l := range s.limits(sess, p) {
 		q, _, err := state.Get[quota](ctx, s.store, l.key)
 		if err != nil {

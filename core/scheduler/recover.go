@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"paragents/core"
+	"paragents/core/audit"
+	"paragents/core/moves"
 	"paragents/core/replica"
 	"paragents/core/state"
 	"paragents/store"
@@ -42,7 +44,7 @@ func (s *Scheduler) recoverPage(ctx context.Context, entries []store.Entry) erro
 	for i, e := range entries {
 		claims[i] = state.ClaimKey(core.SessionID(e.Member))
 	}
-	docs, _, err := state.GetAll[Claim](ctx, s.store, claims)
+	docs, _, err := state.GetAll[state.Claim](ctx, s.store, claims)
 	if err != nil {
 		return err
 	}
@@ -79,16 +81,15 @@ func (s *Scheduler) holds(id core.SessionID) bool {
 
 // takeOver ends a claim of a dead replica, or one of this replica's own that nothing came of. The batch holds only as long as the replica is dead and the claim is still
 // the one that was read.
-func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state.Doc[Claim], own bool) error {
+func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state.Doc[state.Claim], own bool) error {
 	sess, _, err := state.Get[core.Session](ctx, s.store, state.SessionKey(id))
 	if err != nil {
 		return err
 	}
-	b := &state.Batch{}
-	b.Durable = true
+	b := moves.Durable(&s.clock)
 	b.Expect(state.ClaimKey(id), claim.Version)
 	if claim.Exists() {
-		b.Batch.Delete = append(b.Batch.Delete, state.ClaimKey(id))
+		b.Delete = append(b.Delete, state.ClaimKey(id))
 		if !own {
 			b.Expect(state.ReplicaKey(claim.Value.Replica), 0)
 		}
@@ -102,7 +103,7 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 		_, err := b.Commit(ctx, s.store)
 		return err
 	}
-	s.ready(b, id)
+	b.Ready(id)
 	if err := s.doubt(ctx, b, id); err != nil {
 		return err
 	}
@@ -110,11 +111,11 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 		_, err := b.Commit(ctx, s.store)
 		return err
 	}
-	p, err := s.load(ctx, sess.Value.Queue[0])
+	p, err := s.Load(ctx, sess.Value.Queue[0])
 	if err != nil {
 		return err
 	}
-	if v := &p.prompt.Value; v.State == core.Running {
+	if v := &p.Prompt.Value; v.State == core.Running {
 		size, err := s.Size(ctx, id)
 		if err != nil {
 			return err
@@ -125,14 +126,14 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 		v.Takeovers++
 		switch {
 		case v.Order == core.OrderCancel:
-			err = s.end(b, &p.session, v, core.Cancelled, Outcome{Error: by("stopped", v.OrderBy)})
+			err = b.End(&p.Session, v, core.Cancelled, moves.Result{Error: moves.By("stopped", v.OrderBy)})
 		case v.Order == core.OrderPause:
 			v.Order = core.OrderNone
-			err = v.To(core.Paused, by("paused", v.OrderBy))
+			err = v.To(core.Paused, moves.By("paused", v.OrderBy))
 		case v.Unattended:
-			err = s.end(b, &p.session, v, core.Failed, Outcome{Error: "the process that asked for it is gone"})
+			err = b.End(&p.Session, v, core.Failed, moves.Result{Error: "the process that asked for it is gone"})
 		case v.Takeovers >= maxTakeovers:
-			err = s.end(b, &p.session, v, core.Failed, Outcome{Error: fmt.Sprintf(
+			err = b.End(&p.Session, v, core.Failed, moves.Result{Error: fmt.Sprintf(
 				"%d replicas died or hung while they worked on this, without getting any further; look at the log for trace %s, then retry", v.Takeovers, v.Trace)})
 		default:
 			err = v.To(core.Queued, "taken over")
@@ -141,8 +142,8 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 			return err
 		}
 		v.Since = s.clock.Now()
-		b.Update(state.PromptKey(v.ID), p.prompt.Version, *v)
-		b.Append(state.Audit, Entry{Time: v.Since, What: "taken over", Session: sess.Value.Ref, Prompt: v.Ref, Outcome: string(v.State), Trace: v.Trace,
+		b.Update(state.PromptKey(v.ID), p.Prompt.Version, *v)
+		b.Append(state.Audit, audit.Entry{Time: v.Since, What: "taken over", Session: sess.Value.Ref, Prompt: v.Ref, Outcome: string(v.State), Trace: v.Trace,
 			Why: "replica " + string(claim.Value.Replica) + " is gone"})
 	}
 	if _, err := b.Commit(ctx, s.store); err != nil {
@@ -153,24 +154,11 @@ func (s *Scheduler) takeOver(ctx context.Context, id core.SessionID, claim state
 }
 
 // doubt notes that the first message of the lane that is not recorded as sent may have been sent by who died.
-func (s *Scheduler) doubt(ctx context.Context, b *state.Batch, id core.SessionID) error {
+func (s *Scheduler) doubt(ctx context.Context, b *moves.Batch, id core.SessionID) error {
 	first, err := s.store.Read(ctx, state.Lane(id), 0, 1)
 	if err != nil || len(first) == 0 {
 		return err
 	}
 	b.Put(state.DoubtKey(id), state.Doubt{Position: first[0].Position}, 0)
 	return nil
-}
-
-// Size is how many bytes a session's transcript has.
-func (s *Scheduler) Size(ctx context.Context, id core.SessionID) (int64, error) {
-	snap, err := s.store.Get(ctx, state.SizeKey(id))
-	if err != nil || snap.Docs[0].Version == 0 {
-		return 0, err
-	}
-	var n int64
-	if _, err := fmt.Sscan(string(snap.Docs[0].Value), &n); err != nil {
-		return 0, fmt.Errorf("read size of session %s: %w", id, err)
-	}
-	return n, nil
 }

@@ -3,14 +3,13 @@ package scheduler
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"paragents/core"
-	"paragents/core/fleet"
+	"paragents/core/audit"
+	"paragents/core/moves"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -80,30 +79,6 @@ func (r *Run) Transcript(ctx context.Context) (out []core.Record, err error) {
 	return out, err
 }
 
-// Standing is what people have laid down for a run: it can change at any time.
-type Standing struct {
-	Session, Workspace Rules
-	Mode               core.Mode
-	Others             []fleet.Terms // of the replicas that speak at the same place: what they deny is denied, and they must allow too
-}
-
-// Standing reads it, waiting for a store that is away.
-func (r *Run) Standing(ctx context.Context) (out Standing, err error) {
-	session, workspace, sess := state.SessionRules(r.Session.ID), state.WorkspaceRules(r.Session.Workspace), state.SessionKey(r.Session.ID)
-	err = r.insist(ctx, func() error {
-		snap, err := r.s.store.Get(ctx, session, workspace, sess)
-		if err != nil {
-			return err
-		}
-		ours, err1 := state.Decode[Rules](session, snap.Docs[0])
-		all, err2 := state.Decode[Rules](workspace, snap.Docs[1])
-		now, err3 := state.Decode[core.Session](sess, snap.Docs[2])
-		out = Standing{Session: ours.Value, Workspace: all.Value, Mode: now.Value.Mode, Others: r.s.Others(r.Prompt.Place.Platform)}
-		return errors.Join(err1, err2, err3)
-	})
-	return out, err
-}
-
 // Approvals reads the approvals that the prompt has been waiting for.
 func (r *Run) Approvals(ctx context.Context) ([]core.Approval, error) {
 	keys := make([]store.Key, len(r.Prompt.Pending))
@@ -129,18 +104,17 @@ func (r *Run) Approvals(ctx context.Context) ([]core.Approval, error) {
 
 // Append writes records to the transcript. Letters written with them are in the lane in the same commit, and sent when the run gives way.
 func (r *Run) Append(ctx context.Context, records []core.Record, letters ...core.Event) error {
-	var b state.Batch
-	b.Fence, b.Durable = &r.fence, true
-	r.s.appendRecords(&b, r.Session.ID, records...)
+	b := r.batch()
+	b.Records(r.Session.ID, records...)
 	for _, e := range letters {
-		b.Append(state.Lane(r.Session.ID), r.letter(e, e.Type == core.EventUncertain))
+		b.Say(r.Session, r.Prompt, e, e.Type == core.EventUncertain)
 	}
-	return r.commit(ctx, &b)
+	return r.commit(ctx, b)
 }
 
 // Begin records the intent of a call. When it returns nil the call must be started at once, and never again: an intent without a result is an unknown outcome.
 // The approval that allows the call, if any, is used up in the same commit; one that was used before, or is not approved, refuses it. What the intent claims is
-// reserved in the same commit too; a *Collision says that others hold it, and nothing was recorded but that. rule is the one that let the call through, for the audit log.
+// reserved in the same commit too; a *core.Collision says that others hold it, and nothing was recorded but that. rule is the one that let the call through, for the audit log.
 func (r *Run) Begin(ctx context.Context, intent core.Record, approval core.ApprovalID, rule string) error {
 	err := r.insist(ctx, func() error { return r.begin(ctx, intent, approval, rule) })
 	if err == nil && !r.Alive() { // the commit took longer than the lease
@@ -150,14 +124,13 @@ func (r *Run) Begin(ctx context.Context, intent core.Record, approval core.Appro
 }
 
 func (r *Run) begin(ctx context.Context, intent core.Record, approval core.ApprovalID, rule string) error {
-	var b state.Batch
-	b.Fence, b.Durable = &r.fence, true
-	if hit, err := r.s.reserve(ctx, &b, r.Session, r.Prompt, intent.Claims); err != nil {
+	b := r.batch()
+	if hit, err := r.s.books.Reserve(ctx, b, r.Session, r.Prompt, intent.Claims); err != nil {
 		return err
 	} else if hit != nil {
-		return cmp.Or(r.commit(ctx, &b), error(hit))
+		return cmp.Or(r.commit(ctx, b), error(hit))
 	}
-	e := Entry{Time: r.Now(), What: "started", Session: r.Session.Ref, Prompt: r.Prompt.Ref, Who: r.Prompt.Author, Tool: intent.Tool, Show: intent.Show,
+	e := audit.Entry{Time: r.Now(), What: "started", Session: r.Session.Ref, Prompt: r.Prompt.Ref, Who: r.Prompt.Author, Tool: intent.Tool, Show: intent.Show,
 		Digest: intent.Digest, Rule: rule, Checks: intent.Checks, Space: r.Session.Workspace, Trace: r.Prompt.Trace}
 	if approval != "" {
 		key := state.ApprovalKey(approval)
@@ -173,17 +146,17 @@ func (r *Run) begin(ctx context.Context, intent core.Record, approval core.Appro
 		e.Request, e.Who, e.Show = a.Value.Ref, a.Value.By, a.Value.Action.Show
 	}
 	b.Append(state.Audit, e)
-	r.s.appendRecords(&b, r.Session.ID, intent)
-	return r.commit(ctx, &b)
+	b.Records(r.Session.ID, intent)
+	return r.commit(ctx, b)
 }
 
 // Audit records something that needs no other write: a call that a rule refused.
-func (r *Run) Audit(ctx context.Context, e Entry) error {
-	var b state.Batch
+func (r *Run) Audit(ctx context.Context, e audit.Entry) error {
+	b := moves.On(&r.s.clock)
 	b.Fence = &r.fence
 	e.Session, e.Prompt, e.Trace, e.Time, e.Space = r.Session.Ref, r.Prompt.Ref, r.Prompt.Trace, r.Now(), r.Session.Workspace
 	b.Append(state.Audit, e)
-	return r.commit(ctx, &b)
+	return r.commit(ctx, b)
 }
 
 // Emit tells people what goes on. It is lossy and never blocks.
@@ -205,17 +178,23 @@ func (r *Run) Steered(ctx context.Context) ([]core.Record, error) {
 			out = append(out, core.Record{Kind: core.RecordUser, Prompt: p.Value.ID, Time: r.Now(), Person: p.Value.Author, Text: text})
 		}
 		p.Value.Steer = nil
-		var b state.Batch
-		b.Fence, b.Durable = &r.fence, true
+		b := r.batch()
 		b.Update(state.PromptKey(p.Value.ID), p.Version, p.Value)
-		r.s.appendRecords(&b, r.Session.ID, out...)
-		return r.commit(ctx, &b)
+		b.Records(r.Session.ID, out...)
+		return r.commit(ctx, b)
 	})
 	return out, err
 }
 
+// batch begins a batch that is applied only as long as the session is this replica's.
+func (r *Run) batch() *moves.Batch {
+	b := moves.Durable(&r.s.clock)
+	b.Fence = &r.fence
+	return b
+}
+
 // commit applies a fenced batch. While the store is away it tries again, under the same batch ID, as long as the run has a right to go on.
-func (r *Run) commit(ctx context.Context, b *state.Batch) error {
+func (r *Run) commit(ctx context.Context, b *moves.Batch) error {
 	if b.ID == "" {
 		b.ID = core.NewID[string](r.Now())
 	}
@@ -271,53 +250,23 @@ func (r *Run) insist(ctx context.Context, op func() error) error {
 
 // letter addresses an event to the place of the prompt.
 func (r *Run) letter(e core.Event, loud bool) core.Letter {
-	return letter(r.s.clock.Now(), r.Session, r.Prompt, e, loud)
+	return moves.Letter(r.s.clock.Now(), r.Session, r.Prompt, e, loud)
 }
 
-func letter(now time.Time, sess core.Session, p core.Prompt, e core.Event, loud bool) core.Letter {
-	e.Time, e.Session, e.Prompt, e.Title, e.Trace = now, sess.Ref, p.Ref, sess.Title, p.Trace
-	return core.Letter{Event: e, SessionID: sess.ID, PromptID: p.ID, Place: p.Place, Reply: p.Message, Asker: p.Author, Loud: loud}
-}
-
-// appendRecords adds records to a session's transcript, and their size to its counter.
-func (s *Scheduler) appendRecords(b *state.Batch, id core.SessionID, records ...core.Record) {
-	before := len(b.Batch.Append)
-	for _, rec := range records {
-		b.Append(state.Transcript(id), rec)
-	}
-	var size int64
-	for _, a := range b.Batch.Append[before:] {
-		size += int64(len(a.Value))
-	}
-	if size == 0 {
-		return
-	}
-	key := state.SizeKey(id)
-	if i := slices.IndexFunc(b.Add, func(a store.Add) bool { return a.Key == key }); i >= 0 {
-		b.Add[i].Delta += size
-		return
-	}
-	b.Add = append(b.Add, store.Add{Key: key, Delta: size})
-}
-
-// Transcript reads a session's records, oldest first.
-func (s *Scheduler) Transcript(ctx context.Context, id core.SessionID) ([]core.Record, error) {
-	var out []core.Record
-	for from := int64(0); ; {
-		page, err := s.store.Read(ctx, state.Transcript(id), from, 0)
+// Isolate writes down how far the worktree of the run's session is made.
+func (r *Run) Isolate(ctx context.Context, w core.Worktree) error {
+	return r.insist(ctx, func() error {
+		sess, _, err := state.Get[core.Session](ctx, r.s.store, state.SessionKey(r.Session.ID))
 		if err != nil {
-			return nil, fmt.Errorf("read transcript: %w", err)
+			return err
 		}
-		for _, raw := range page {
-			var rec core.Record
-			if err := json.Unmarshal(raw.Value, &rec); err != nil {
-				return nil, fmt.Errorf("read transcript at %d: %w", raw.Position, err)
-			}
-			out = append(out, rec)
-			from = raw.Position + 1
+		sess.Value.Worktree = &w
+		b := r.batch()
+		b.Update(state.SessionKey(r.Session.ID), sess.Version, sess.Value)
+		if err := r.commit(ctx, b); err != nil {
+			return err
 		}
-		if len(page) < store.MaxScan {
-			return out, nil
-		}
-	}
+		r.Session.Worktree = &w
+		return nil
+	})
 }

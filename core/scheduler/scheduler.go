@@ -1,5 +1,5 @@
 // Package scheduler moves prompts through their states: it accepts them, claims their sessions for this replica, lets the agent run them,
-// carries out what people decide, and takes over what a dead replica left.
+// does what is due, and takes over what a dead replica left.
 //
 // All decisions are made here, in Go, on documents that were read with their versions; the store applies the outcome whole or refuses it.
 // Each duty has a file. Run owns every goroutine.
@@ -8,7 +8,6 @@ package scheduler
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -20,7 +19,9 @@ import (
 	"paragents/core"
 	"paragents/core/fleet"
 	"paragents/core/freeze"
+	"paragents/core/orders"
 	"paragents/core/replica"
+	"paragents/core/reserve"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -61,8 +62,8 @@ type Config struct {
 	Reaches func(core.Place) bool
 	// Foresee infers from a prompt's text what it will write, before its first run. Default: nothing.
 	Foresee func(core.Session, core.Prompt) core.Guess
-	// Conflicts says what happens in a workspace to a prompt that would write what another one holds. Default: AskConflicts.
-	Conflicts func(workspace string) ConflictMode
+	// Conflicts says what happens in a workspace to a prompt that would write what another one holds. Default: core.AskConflicts.
+	Conflicts func(workspace string) core.ConflictMode
 	// Isolated reports whether every session of a workspace works in a git worktree of its own. Default: no.
 	Isolated func(workspace string) bool
 	// Fold reports whether a workspace's file system takes names that differ only in case for the same. Default: no.
@@ -108,7 +109,7 @@ func (c Config) withDefaults() Config {
 		c.Foresee = func(core.Session, core.Prompt) core.Guess { return core.Guess{} }
 	}
 	if c.Conflicts == nil {
-		c.Conflicts = func(string) ConflictMode { return AskConflicts }
+		c.Conflicts = func(string) core.ConflictMode { return core.AskConflicts }
 	}
 	if c.Isolated == nil {
 		c.Isolated = func(string) bool { return false }
@@ -137,15 +138,16 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Scheduler is one replica's part of the work. Its methods for people's wishes (Accept, Decide, Cancel …) work on any replica, whether
-// Run is going on or not.
+// Scheduler is one replica's part of the work. What people wish (Accept, and all Orders) works on any replica, whether Run is going on or not.
 type Scheduler struct {
-	*replica.Self // this process among the others
+	*replica.Self  // this process among the others
+	*orders.Orders // what people wish
 
 	cfg   Config
 	store store.Store
 	log   *slog.Logger
 	clock state.Clock
+	books *reserve.Keeper
 	ice   freeze.Watch
 	slots *semaphore.Weighted
 	wake  chan struct{} // capacity 1: look at ready now
@@ -169,6 +171,8 @@ func New(cfg Config) *Scheduler {
 		wake:  make(chan struct{}, 1),
 		held:  make(map[core.SessionID]*holding),
 	}
+	s.books = &reserve.Keeper{Store: cfg.Store, Clock: &s.clock, Mode: cfg.Conflicts, Fold: cfg.Fold}
+	s.Orders = orders.New(orders.Config{Store: cfg.Store, Clock: &s.clock, Books: s.books, MaxQueue: cfg.MaxQueue})
 	s.Self = replica.New(replica.Config{Store: cfg.Store, Clock: &s.clock, Lease: cfg.Lease, Terms: cfg.Terms, Held: s.occupied, Beat: cfg.Beat, Renewed: s.orders,
 		Lost: func() { s.drop(errLost); cfg.Lost() }, Back: s.poke, Host: cfg.Host, Version: cfg.Version, Logger: cfg.Logger})
 	return s
@@ -241,20 +245,3 @@ var (
 	errLost     = errors.New("the replica lost its lease")
 	errCancel   = errors.New("cancelled")
 )
-
-// tries is how often an operation is decided again when another writer was faster. Each loss means that somebody else made progress.
-const tries = 64
-
-// retry runs an operation until it is not refused for a version. Nothing was applied by a refused one, so it starts from what it reads.
-func (s *Scheduler) retry(ctx context.Context, what string, op func() error) error {
-	for range tries {
-		err := op()
-		if !errors.Is(err, store.ErrConflict) {
-			return err
-		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-	}
-	return fmt.Errorf("%s: still changed by others after %d tries; try again", what, tries)
-}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	"paragents/core"
+	"paragents/core/audit"
+	"paragents/core/moves"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -33,8 +33,10 @@ type Outcome struct {
 	copies   []core.Copy // of Asks
 }
 
-// loudAfter is how long a prompt must have taken for its end to notify the asker.
-const loudAfter = 30 * time.Second
+// result is what people hear of it.
+func (o Outcome) result() moves.Result {
+	return moves.Result{Answer: o.Answer, Error: o.Error, Files: o.Files}
+}
 
 // settle writes a run's outcome down. It is decided again when others change the documents meanwhile, and tried again while the store is
 // away; the fence and the lease say when it is too late.
@@ -77,9 +79,8 @@ func (s *Scheduler) settleOnce(ctx context.Context, r *Run, out Outcome, cause e
 			return err
 		}
 	}
-	b := &state.Batch{}
-	b.Fence, b.Durable = &r.fence, true
-	s.appendRecords(b, sess.Value.ID, out.Records...)
+	b := r.batch()
+	b.Records(sess.Value.ID, out.Records...)
 	p.Value.Turns += out.Turns
 	p.Value.Usage = p.Value.Usage.Add(out.Usage)
 	if len(out.Records) > 0 {
@@ -95,112 +96,45 @@ func (s *Scheduler) settleOnce(ctx context.Context, r *Run, out Outcome, cause e
 
 // conclude moves the prompt to where the outcome, or an order given meanwhile, takes it. What has ended by itself stays ended: an order that came
 // too late changes nothing.
-func (s *Scheduler) conclude(b *state.Batch, sess *state.Doc[core.Session], p *core.Prompt, out Outcome, cause error) error {
+func (s *Scheduler) conclude(b *moves.Batch, sess *state.Doc[core.Session], p *core.Prompt, out Outcome, cause error) error {
 	order := p.Order
 	p.Order = core.OrderNone
 	switch {
 	case out.State == core.Done || out.State == core.Failed:
-		return s.end(b, sess, p, out.State, out)
+		return b.End(sess, p, out.State, out.result())
 	case order == core.OrderCancel || errors.Is(cause, errCancel):
-		out.Error = by("stopped", p.OrderBy)
-		return s.end(b, sess, p, core.Cancelled, out)
+		out.Error = moves.By("stopped", p.OrderBy)
+		return b.End(sess, p, core.Cancelled, out.result())
 	case order == core.OrderPause:
 		p.Pending = nil
-		return p.To(core.Paused, by("paused", p.OrderBy))
+		return p.To(core.Paused, moves.By("paused", p.OrderBy))
 	case out.State == core.Waiting && p.Unattended:
 		out.Error = "nobody can be asked here: " + out.Question
-		return s.end(b, sess, p, core.Failed, out)
+		return b.End(sess, p, core.Failed, out.result())
 	case out.State == core.Waiting && p.Unreachable != "" && len(out.Asks) > 0: // noted while it ran: the next run refuses what it asks
 		return p.To(core.Queued, "")
 	case out.State == core.Waiting && p.Unreachable != "":
-		out.Error = unasked(out.Question, p.Unreachable)
-		return s.end(b, sess, p, core.Failed, out)
+		out.Error = moves.Unasked(out.Question, p.Unreachable)
+		return b.End(sess, p, core.Failed, out.result())
 	case out.State == core.Waiting:
 		return s.ask(b, sess.Value, p, out)
-	case out.State == core.Blocked && (p.Unattended || p.Unreachable != "") && s.cfg.Conflicts(sess.Value.Workspace) != WaitConflicts:
-		b.Append(state.Lane(sess.Value.ID), letter(s.clock.Now(), sess.Value, *p, conflictEvent(core.ConflictOpen, *out.Conflict, ""), false))
-		out.Error = "nobody can be asked here: it " + (&Collision{*out.Conflict}).Error()
-		return s.end(b, sess, p, core.Failed, out)
+	case out.State == core.Blocked && (p.Unattended || p.Unreachable != "") && s.cfg.Conflicts(sess.Value.Workspace) != core.WaitConflicts:
+		b.Say(sess.Value, *p, moves.ConflictEvent(core.ConflictOpen, *out.Conflict, ""), false)
+		out.Error = "nobody can be asked here: it " + out.Conflict.String()
+		return b.End(sess, p, core.Failed, out.result())
 	case out.State == core.Blocked:
-		return s.block(b, sess.Value, p, *out.Conflict)
+		return b.Block(sess.Value, p, *out.Conflict, s.cfg.Conflicts(sess.Value.Workspace))
 	case errors.Is(cause, errFrozen):
 		return p.To(core.Queued, "frozen")
 	case out.State == core.Queued || errors.Is(cause, errShutdown):
 		return p.To(core.Queued, "")
 	}
 	out.Error = fmt.Sprintf("the agent came back with %q, which is a fault of the program; retry, and report it", out.State)
-	return s.end(b, sess, p, core.Failed, out)
-}
-
-func by(what string, who core.Person) string {
-	if who == "" {
-		return what
-	}
-	_, id, _ := strings.Cut(string(who), ":")
-	return what + " by " + id
-}
-
-// end ends a prompt, and writes the session that it leaves.
-func (s *Scheduler) end(b *state.Batch, sess *state.Doc[core.Session], p *core.Prompt, to core.PromptState, out Outcome) error {
-	if err := s.leave(b, &sess.Value, p, to, out); err != nil {
-		return err
-	}
-	b.Update(state.SessionKey(sess.Value.ID), sess.Version, sess.Value)
-	s.touch(b, sess.Value)
-	return nil
-}
-
-// leave is the one way in which a prompt ends: it leaves the queue, and says so in exactly one result. The caller writes the session and the prompt.
-func (s *Scheduler) leave(b *state.Batch, v *core.Session, p *core.Prompt, to core.PromptState, out Outcome) error {
-	if err := p.To(to, out.Error); err != nil {
-		return err
-	}
-	s.unblock(b, *v, p, core.ConflictCancelled, "")
-	now := s.clock.Now()
-	p.Ended, p.Pending, p.Question, p.Choices, p.Order = now, nil, "", nil, core.OrderNone
-	v.Queue = slices.DeleteFunc(slices.Clone(v.Queue), func(id core.PromptID) bool { return id == p.ID })
-	why := out.Error
-	if n := len(p.Steer); n > 0 {
-		if to == core.Cancelled || v.Closed { // they were for the prompt that a person has stopped
-			why = strings.TrimPrefix(fmt.Sprintf("%s; it had not read the last %d messages for it", why, n), "; ")
-		} else {
-			s.promote(b, v, *p, now)
-		}
-		p.Steer = nil
-	}
-	v.Last, v.Touched = p.ID, now
-	if len(v.Queue) == 0 {
-		v.Held = false
-	}
-	if out.Answer != "" {
-		b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventAnswer, Text: out.Answer}, false))
-	}
-	took := now.Sub(p.Accepted)
-	b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventEnd, State: string(to), Error: why, Turns: p.Turns,
-		Tokens: p.Usage.In + p.Usage.Out, Took: took, Files: out.Files}, to == core.Failed || took > loudAfter))
-	if v.Worktree != nil && v.Worktree.Discarded == "" && len(v.Queue) == 0 && (v.Closed && !v.Worktree.Kept || to == core.Done && len(out.Files) > 0) {
-		b.Append(state.Lane(v.ID), letter(now, *v, *p, core.Event{Type: core.EventWork, State: string(core.WorkOpen)}, v.Closed || took > loudAfter))
-	}
-	b.Append(state.Audit, Entry{Time: now, What: "ended", Session: v.Ref, Prompt: p.Ref, Who: p.Author, Outcome: string(to), Why: why, Trace: p.Trace})
-	// The letters want to be sent and the next prompt to be run. When this replica holds the session it does both before it gives it back.
-	if b.Fence == nil {
-		s.ready(b, v.ID)
-	}
-	return nil
-}
-
-// promote makes a prompt of its own of the messages for one that ended before it read them; it runs before the others.
-func (s *Scheduler) promote(b *state.Batch, v *core.Session, p core.Prompt, now time.Time) {
-	q := core.Prompt{ID: core.NewID[core.PromptID](now), Ref: core.NewRef(), Session: v.ID, Author: p.Author, Place: p.Place, Unattended: p.Unattended,
-		Text: strings.Join(p.Steer, "\n\n"), State: core.Queued, Accepted: now, Trace: core.NewID[core.TraceID](now)}
-	b.Put(state.PromptKey(q.ID), q, 0)
-	s.name(b, q.Ref, Named{Kind: NamedPrompt, ID: string(q.ID), Session: v.ID})
-	b.Append(state.Audit, Entry{Time: now, What: "accepted", Session: v.Ref, Prompt: q.Ref, Who: q.Author, Show: q.Text, Trace: q.Trace})
-	v.Queue = slices.Insert(v.Queue, 0, q.ID)
+	return b.End(sess, p, core.Failed, out.result())
 }
 
 // ask parks the prompt until people have answered: approvals on one card, or a question.
-func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out Outcome) error {
+func (s *Scheduler) ask(b *moves.Batch, sess core.Session, p *core.Prompt, out Outcome) error {
 	reason := out.Question
 	if len(out.Asks) > 0 {
 		reason = "waits for approval"
@@ -225,13 +159,13 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 		a.State, a.Created, a.Expires, a.Number, a.Of = core.Pending, now, now.Add(s.cfg.Expire), i+1, len(out.Asks)
 		b.Expect(state.ApprovalKey(a.ID), 0)
 		b.Put(state.ApprovalKey(a.ID), a, 0)
-		s.name(b, a.Ref, Named{Kind: NamedApproval, ID: string(a.ID), Session: sess.ID})
+		b.Name(a.Ref, state.Named{Kind: state.NamedApproval, ID: string(a.ID), Session: sess.ID})
 		b.InsertNow(state.Pending, string(a.ID), 0)
-		b.InsertNow(state.Due, dueExpire+string(a.ID), s.cfg.Expire)
+		b.InsertNow(state.Due, state.DueExpire+string(a.ID), s.cfg.Expire)
 		if s.cfg.Remind > 0 {
-			b.InsertNow(state.Due, dueRemind+string(a.ID), s.cfg.Remind)
+			b.InsertNow(state.Due, state.DueRemind+string(a.ID), s.cfg.Remind)
 		}
-		b.Append(state.Audit, Entry{Time: now, What: "asked", Session: sess.Ref, Prompt: p.Ref, Request: a.Ref, Who: a.Author, Tool: a.Action.Tool,
+		b.Append(state.Audit, audit.Entry{Time: now, What: "asked", Session: sess.Ref, Prompt: p.Ref, Request: a.Ref, Who: a.Author, Tool: a.Action.Tool,
 			Show: a.Action.Show, Digest: a.Digest, Rule: a.Rule, Trace: p.Trace})
 		p.Pending = append(p.Pending, a.ID)
 		e.Approvals = append(e.Approvals, a.ID)
@@ -239,30 +173,8 @@ func (s *Scheduler) ask(b *state.Batch, sess core.Session, p *core.Prompt, out O
 			e.Request, e.Tool, e.Input, e.Rule, e.Show = a.Ref, a.Action.Tool, a.Action.Input, a.Rule, a.Action.Show
 		}
 	}
-	sendAll(b, letter(now, sess, *p, e, true), out.copies)
+	b.SayAll(moves.Letter(now, sess, *p, e, true), out.copies)
 	return nil
-}
-
-// sendAll writes a letter about an approval, and one for everywhere else where it is asked.
-func sendAll(b *state.Batch, l core.Letter, copies []core.Copy) {
-	b.Append(state.Lane(l.SessionID), l)
-	for _, c := range copies {
-		l.Place, l.Reply, l.Copy = c.Place, "", &c
-		b.Append(state.Lane(l.SessionID), l)
-	}
-}
-
-// ready puts a session at the tail of what wants attention, and rings.
-func (s *Scheduler) ready(b *state.Batch, id core.SessionID) {
-	b.InsertNow(state.Ready, string(id), 0)
-	b.Ring(state.BellReady, string(id))
-}
-
-// touch moves a session to the head of the lists that it stands in.
-func (s *Scheduler) touch(b *state.Batch, sess core.Session) {
-	for _, index := range []store.Index{state.Sessions, state.ByPerson(sess.Owner), state.ByPlace(sess.Place)} {
-		b.InsertNow(index, string(sess.ID), 0)
-	}
 }
 
 // drain sends what lies in the lane. Its errors are the lane's own: the letters stay and are tried again.
@@ -312,11 +224,11 @@ func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Durati
 		if p.Value.State == core.Running { // an earlier try was applied, though its answer was lost: it is taken over
 			return errLost
 		}
-		b := &state.Batch{}
+		b := moves.On(&s.clock)
 		b.Fence = &r.fence
 		b.Expect(state.SessionKey(r.Session.ID), sess.Version)
 		if finish != nil {
-			finish(b)
+			finish(&b.Batch)
 		}
 		if again == 0 && r.next(sess.Value, p) {
 			b.Durable = true
@@ -332,7 +244,7 @@ func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Durati
 		if p.Exists() { // a decision that makes it ready at once must not be put off
 			b.Expect(state.PromptKey(p.Value.ID), p.Version)
 		}
-		b.Batch.Delete = append(b.Batch.Delete, state.ClaimKey(r.Session.ID))
+		b.Delete = append(b.Delete, state.ClaimKey(r.Session.ID))
 		b.RemoveFrom(state.Running, string(r.Session.ID))
 		b.RemoveFrom(state.ByWorkspace(r.Session.Workspace), string(r.Session.ID))
 		if r.Prompt.ID != "" {
@@ -340,7 +252,7 @@ func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Durati
 		}
 		switch {
 		case runnable(sess.Value, p):
-			s.ready(b, r.Session.ID)
+			b.Ready(r.Session.ID)
 		case again > 0:
 			b.InsertNow(state.Ready, string(r.Session.ID), again)
 		}

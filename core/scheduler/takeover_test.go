@@ -294,7 +294,7 @@ func TestClaimWithoutAnAnswerIsNotLost(t *testing.T) {
 		r.Store.Set(schedtest.Lost)
 		p := desk.Submit(t, "", "text")
 		settle(2 * time.Second)
-		if c, _, err := state.Get[scheduler.Claim](t.Context(), st, state.ClaimKey(p.Session.ID)); err != nil || !c.Exists() {
+		if c, _, err := state.Get[state.Claim](t.Context(), st, state.ClaimKey(p.Session.ID)); err != nil || !c.Exists() {
 			t.Fatalf("the claim did not arrive: %v", err)
 		}
 		r.Store.Set(schedtest.None)

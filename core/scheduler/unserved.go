@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/moves"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -37,26 +38,25 @@ func (s *Scheduler) tellUnserved(ctx context.Context, id core.SessionID) error {
 	if err != nil || !sess.Exists() || len(sess.Value.Queue) == 0 || !s.cfg.Reaches(sess.Value.Place) || s.served(sess.Value) {
 		return err
 	}
-	told, _, err := state.Get[Claim](ctx, s.store, state.UnservedKey(id))
+	told, _, err := state.Get[state.Claim](ctx, s.store, state.UnservedKey(id))
 	if err != nil || told.Exists() {
 		return err
 	}
-	p, err := s.load(ctx, sess.Value.Queue[0])
-	if err != nil || !runnable(p.session.Value, p.prompt) {
+	p, err := s.Load(ctx, sess.Value.Queue[0])
+	if err != nil || !runnable(p.Session.Value, p.Prompt) {
 		return err
 	}
-	b := &state.Batch{}
-	b.Durable = true
+	b := moves.Durable(&s.clock)
 	b.Expect(state.UnservedKey(id), 0)
-	b.Expect(state.PromptKey(p.prompt.Value.ID), p.prompt.Version)
-	b.Put(state.UnservedKey(id), Claim{Replica: s.ID(), Since: s.clock.Now()}, unservedKept)
-	b.Append(state.Lane(id), letter(s.clock.Now(), p.session.Value, p.prompt.Value, core.Event{Type: core.EventNotice,
-		Text: fmt.Sprintf("No replica serves the workspace %s at the moment. It waits, and begins when one does; `paragents replicas` shows who serves what.", sess.Value.Workspace)}, true))
+	b.Expect(state.PromptKey(p.Prompt.Value.ID), p.Prompt.Version)
+	b.Put(state.UnservedKey(id), state.Claim{Replica: s.ID(), Since: s.clock.Now()}, unservedKept)
+	b.Say(p.Session.Value, p.Prompt.Value, core.Event{Type: core.EventNotice,
+		Text: fmt.Sprintf("No replica serves the workspace %s at the moment. It waits, and begins when one does; `paragents replicas` shows who serves what.", sess.Value.Workspace)}, true)
 	if _, err := b.Commit(ctx, s.store); err != nil {
 		return err
 	}
 	s.log.Warn("no replica serves a workspace that work waits for", "workspace", sess.Value.Workspace, "session", sess.Value.Ref)
-	s.start(candidate{session: p.session})
+	s.start(candidate{session: p.Session})
 	return nil
 }
 

@@ -57,7 +57,7 @@ const (
 	Running  store.Index = "running"  // sessions that a replica holds, by when it took them
 	Sessions store.Index = "sessions" // all sessions, by last change
 	Pending  store.Index = "pending"  // approvals that wait, by when they were asked
-	Due      store.Index = "due"      // what has to happen at a time: "expire/<approval>", "remind/<approval>"
+	Due      store.Index = "due"      // what has to happen at a time: an approval expires or is asked again, an album is complete
 	Replicas store.Index = "replicas" // live and recently dead replicas, by last sign of life
 	Duties   store.Index = "duties"   // duties that a replica has, by when it took them
 	GC       store.Index = "gc"       // closed sessions, by when they may go

@@ -33,6 +33,7 @@ import (
 	"paragents/core/policy/redact"
 	"paragents/core/sandbox"
 	"paragents/core/scheduler"
+	"paragents/core/state"
 	"paragents/core/tool"
 	"paragents/core/tool/command"
 	"paragents/core/tool/file"
@@ -182,7 +183,7 @@ func (s *Setup) New(cfg *config.Config, st store.Store, path string, log *slog.L
 	rights.Others = func(platform string) []access.Access { return granted(a.Scheduler.Others(platform)) }
 	screen, desk := bot.New(setting.Config{Git: git, Store: counted, Adapters: o.Adapters, Access: rights,
 		Workspaces: shown, At: at(cfg), Notify: cfg.Approvals.Notify, Demo: isDemo, Redact: redactor(cfg).String, Logger: log,
-		Explain: func(workspace string, stored []scheduler.StoredRule, call string) (string, error) {
+		Explain: func(workspace string, stored []state.StoredRule, call string) (string, error) {
 			return Explain(cfg, workspace, stored, call)
 		},
 		Settings: func() string { return config.Show(cfg) }})

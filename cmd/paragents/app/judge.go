@@ -11,12 +11,11 @@ import (
 	"paragents/core"
 	"paragents/core/audit"
 	"paragents/core/policy"
-	"paragents/core/scheduler"
 	"paragents/core/state"
 )
 
 // Judge asks the rules of the configuration, and what people stored for the workspace, about a call there.
-func Judge(cfg *config.Config, workspace string, stored scheduler.Rules, call policy.Call) (policy.Verdict, error) {
+func Judge(cfg *config.Config, workspace string, stored state.Rules, call policy.Call) (policy.Verdict, error) {
 	spaces, _, err := workspaces(cfg)
 	if err != nil {
 		return policy.Verdict{}, err
@@ -44,12 +43,12 @@ func Judge(cfg *config.Config, workspace string, stored scheduler.Rules, call po
 }
 
 // Explain says what the rules say about a call written Tool(input): the verdict, every rule that spoke, and what the call would do.
-func Explain(cfg *config.Config, workspace string, stored []scheduler.StoredRule, call string) (string, error) {
+func Explain(cfg *config.Config, workspace string, stored []state.StoredRule, call string) (string, error) {
 	tool, input, ok := strings.Cut(strings.TrimSuffix(call, ")"), "(")
 	if !ok {
 		return "", fmt.Errorf("%q is no call; write Tool(input), for example Bash(git push origin main)", call)
 	}
-	v, err := Judge(cfg, workspace, scheduler.Rules{Allow: stored}, policy.Call{Tool: tool, Input: input})
+	v, err := Judge(cfg, workspace, state.Rules{Allow: stored}, policy.Call{Tool: tool, Input: input})
 	if err != nil {
 		return "", err
 	}
@@ -76,7 +75,7 @@ func Explain(cfg *config.Config, workspace string, stored []scheduler.StoredRule
 // Rejudge judges the calls of the audit log by the present rules, and prints each whose verdict would be another. Rules that people stored for single sessions are not
 // counted: the sessions may be gone.
 func (l *Live) Rejudge(ctx context.Context, cfg *config.Config, f audit.Filter, out io.Writer) (same, changed int, err error) {
-	stored := map[string]scheduler.Rules{}
+	stored := map[string]state.Rules{}
 	err = audit.Read(ctx, l.Store, f, func(e audit.Entry) error {
 		was, ok := verdict(e)
 		if !ok || len(e.Checks) == 0 {

@@ -9,6 +9,7 @@ import (
 	"paragents/core/access"
 	"paragents/core/audit"
 	"paragents/core/fleet"
+	"paragents/core/orders"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
@@ -73,7 +74,7 @@ func (l *Live) Decide(ctx context.Context, ref core.Ref, to core.ApprovalState, 
 	if err != nil {
 		return err
 	}
-	if n.Kind != scheduler.NamedApproval {
+	if n.Kind != state.NamedApproval {
 		return fmt.Errorf("%w: %s is a %s; paragents approvals shows what waits", core.ErrRefused, ref, n.Kind)
 	}
 	a, err := l.Scheduler.Approval(ctx, core.ApprovalID(n.ID))
@@ -87,7 +88,7 @@ func (l *Live) Decide(ctx context.Context, ref core.Ref, to core.ApprovalState, 
 	if err := l.access.MayDecide(stored, l.Me, a, scope); err != nil {
 		return err
 	}
-	a, err = l.Scheduler.Decide(ctx, a.ID, scheduler.Decision{State: to, Scope: scope, By: l.Me, Reason: reason})
+	a, err = l.Scheduler.Decide(ctx, a.ID, orders.Decision{State: to, Scope: scope, By: l.Me, Reason: reason})
 	if err == nil {
 		fmt.Printf("%s %s: %s\n", a.Ref, a.State, a.Action.Show)
 	}
@@ -122,7 +123,7 @@ func (l *Live) Trace(ctx context.Context, ref core.Ref, give func(any) error) er
 			return err
 		}
 	}
-	if n.Kind == scheduler.NamedApproval {
+	if n.Kind == state.NamedApproval {
 		a, _, err := state.Get[core.Approval](ctx, l.Store, state.ApprovalKey(core.ApprovalID(n.ID)))
 		if err != nil {
 			return err
@@ -139,7 +140,7 @@ func (l *Live) Now(ctx context.Context) (time.Time, error) {
 }
 
 // Rules gives every rule that people stored for a configured workspace or an open session.
-func (l *Live) Rules(ctx context.Context, give func(where string, key store.Key, r scheduler.StoredRule) error) error {
+func (l *Live) Rules(ctx context.Context, give func(where string, key store.Key, r state.StoredRule) error) error {
 	where := map[store.Key]string{}
 	var keys []store.Key
 	for _, w := range l.workspaces {
@@ -154,7 +155,7 @@ func (l *Live) Rules(ctx context.Context, give func(where string, key store.Key,
 		key := state.SessionRules(v.Session.ID)
 		keys, where[key] = append(keys, key), "session "+string(v.Session.Ref)
 	}
-	docs, _, err := state.GetAll[scheduler.Rules](ctx, l.Store, keys)
+	docs, _, err := state.GetAll[state.Rules](ctx, l.Store, keys)
 	if err != nil {
 		return err
 	}

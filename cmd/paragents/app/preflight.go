@@ -7,9 +7,9 @@ import (
 	"strings"
 
 	"paragents/cmd/paragents/config"
+	"paragents/core"
 	"paragents/core/agent"
 	"paragents/core/preflight"
-	"paragents/core/scheduler"
 )
 
 // Preflight says what a text would write in a workspace; the first one when none is named.
@@ -37,12 +37,12 @@ func (s *Setup) Preflight(workspace, text string) (preflight.Guess, error) {
 }
 
 // conflicts says what each workspace does about conflicts.
-func conflicts(cfg *config.Config) func(string) scheduler.ConflictMode {
-	modes := map[string]scheduler.ConflictMode{}
+func conflicts(cfg *config.Config) func(string) core.ConflictMode {
+	modes := map[string]core.ConflictMode{}
 	for _, w := range cfg.Workspaces {
-		modes[w.Name] = scheduler.ConflictMode(w.Conflicts)
+		modes[w.Name] = core.ConflictMode(w.Conflicts)
 	}
-	return func(name string) scheduler.ConflictMode { return modes[name] }
+	return func(name string) core.ConflictMode { return modes[name] }
 }
 
 // isolated says in which workspaces every session works in a git worktree of its own.

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"paragents/core/scheduler"
+	"paragents/core/audit"
 	"paragents/core/state"
 )
 
@@ -76,7 +76,7 @@ func (w *world) endedBefore(token string) {
 		w.t.Fatal(err)
 	}
 	named := map[string]string{}
-	for _, e := range logOf[scheduler.Entry](ctx, w, st, state.Audit) {
+	for _, e := range logOf[audit.Entry](ctx, w, st, state.Audit) {
 		switch {
 		case e.What == "accepted":
 			if found := prompt.FindStringSubmatch(e.Show); found != nil {

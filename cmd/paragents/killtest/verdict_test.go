@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"paragents/core"
-	"paragents/core/scheduler"
+	"paragents/core/audit"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -24,7 +24,7 @@ type verdict struct {
 	w     *world
 	st    store.Store
 	sum   tally
-	audit []scheduler.Entry
+	audit []audit.Entry
 	token map[core.Ref]string // of a prompt, by ref
 	state map[string]string   // of a token: how its prompt ended
 	fate  map[string]core.Ending
@@ -43,7 +43,7 @@ func (w *world) judge() tally {
 	}
 	defer st.Close()
 	v := &verdict{w: w, st: st, token: map[core.Ref]string{}, state: map[string]string{}, fate: map[string]core.Ending{}, shown: map[string]bool{}}
-	v.audit = logOf[scheduler.Entry](ctx, w, st, state.Audit)
+	v.audit = logOf[audit.Entry](ctx, w, st, state.Audit)
 	v.prompts()
 	v.approvals()
 	v.said()
@@ -135,7 +135,7 @@ func (v *verdict) prompts() {
 func (v *verdict) approvals() {
 	t := v.w.t
 	decided, started := map[core.Ref]int{}, map[core.Ref]int{}
-	var asked []scheduler.Entry
+	var asked []audit.Entry
 	outcome := map[core.Ref]string{}
 	for _, e := range v.audit {
 		switch e.What {

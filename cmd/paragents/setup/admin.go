@@ -13,7 +13,6 @@ import (
 	"paragents/cmd/paragents/config"
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
 )
@@ -136,7 +135,7 @@ func listen(ctx context.Context, ad core.Adapter, st store.Store, code string) e
 				continue
 			}
 			_, err := access.Enter(ctx, st, code, e.Person, e.Name, func(b *state.Batch, in access.Invitation) {
-				b.Put(state.EventKey(e.ID), scheduler.Seen{}, scheduler.EventKept)
+				b.Put(state.EventKey(e.ID), state.Seen{}, state.EventKept)
 				b.Append(state.Audit, door.Entered(in))
 			})
 			if err != nil && !errors.Is(err, core.ErrNotFound) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/audit"
 	"paragents/core/scheduler"
 	"paragents/core/state"
 	"paragents/store"
@@ -181,7 +182,7 @@ func Ended(ctx context.Context, s store.Store) (map[core.Ref][]string, error) {
 			return nil, err
 		}
 		for _, r := range page {
-			var e scheduler.Entry
+			var e audit.Entry
 			if err := json.Unmarshal(r.Value, &e); err != nil {
 				return nil, fmt.Errorf("audit entry %d: %w", r.Position, err)
 			}

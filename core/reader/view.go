@@ -1,8 +1,7 @@
-package scheduler
+package reader
 
 import (
 	"context"
-	"fmt"
 
 	"paragents/core"
 	"paragents/core/state"
@@ -32,24 +31,12 @@ func (v View) Word() string {
 	return v.Prompt.State.Word()
 }
 
-// Find follows a ref. It returns ErrNotFound when nothing has the ref.
-func (s *Scheduler) Find(ctx context.Context, ref core.Ref) (Named, error) {
-	n, _, err := state.Get[Named](ctx, s.store, state.RefKey(ref))
-	if err != nil {
-		return Named{}, err
-	}
-	if !n.Exists() {
-		return Named{}, fmt.Errorf("%s: %w; list shows the sessions, approvals the questions", ref, core.ErrNotFound)
-	}
-	return n.Value, nil
-}
-
 // List returns the sessions of an index, the last changed first, closed ones only if asked for, at most limit.
-func (s *Scheduler) List(ctx context.Context, index store.Index, limit int, closed bool) ([]View, error) {
+func (r *Reader) List(ctx context.Context, index store.Index, limit int, closed bool) ([]View, error) {
 	var out []View
 	var after *store.Entry
 	for len(out) < limit {
-		page, err := s.store.Scan(ctx, index, store.Range{After: after, Limit: limit, Reverse: true})
+		page, err := r.store.Scan(ctx, index, store.Range{After: after, Limit: limit, Reverse: true})
 		if err != nil {
 			return nil, err
 		}
@@ -57,7 +44,7 @@ func (s *Scheduler) List(ctx context.Context, index store.Index, limit int, clos
 		for i, e := range page.Entries {
 			ids[i] = core.SessionID(e.Member)
 		}
-		views, err := s.Views(ctx, ids)
+		views, err := r.Views(ctx, ids)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +62,7 @@ func (s *Scheduler) List(ctx context.Context, index store.Index, limit int, clos
 }
 
 // Views reads sessions with their prompts; those that do not exist are left out.
-func (s *Scheduler) Views(ctx context.Context, ids []core.SessionID) ([]View, error) {
+func (r *Reader) Views(ctx context.Context, ids []core.SessionID) ([]View, error) {
 	keys := make([]store.Key, 0, 2*len(ids))
 	for _, id := range ids {
 		keys = append(keys, state.SessionKey(id), state.ClaimKey(id))
@@ -83,11 +70,11 @@ func (s *Scheduler) Views(ctx context.Context, ids []core.SessionID) ([]View, er
 	if len(keys) == 0 {
 		return nil, nil
 	}
-	snap, err := s.store.Get(ctx, keys...)
+	snap, err := r.store.Get(ctx, keys...)
 	if err != nil {
 		return nil, err
 	}
-	s.clock.Observe(snap.Time)
+	r.clock.Observe(snap.Time)
 	var out []View
 	var prompts []store.Key
 	for i := 0; i < len(keys); i += 2 {
@@ -95,7 +82,7 @@ func (s *Scheduler) Views(ctx context.Context, ids []core.SessionID) ([]View, er
 		if err != nil || !sess.Exists() {
 			continue
 		}
-		claim, err := state.Decode[Claim](keys[i+1], snap.Docs[i+1])
+		claim, err := state.Decode[state.Claim](keys[i+1], snap.Docs[i+1])
 		if err != nil {
 			continue
 		}
@@ -110,7 +97,7 @@ func (s *Scheduler) Views(ctx context.Context, ids []core.SessionID) ([]View, er
 	if len(prompts) == 0 {
 		return out, nil
 	}
-	if snap, err = s.store.Get(ctx, prompts...); err != nil {
+	if snap, err = r.store.Get(ctx, prompts...); err != nil {
 		return nil, err
 	}
 	for i, key := range prompts {
@@ -121,54 +108,10 @@ func (s *Scheduler) Views(ctx context.Context, ids []core.SessionID) ([]View, er
 	return out, nil
 }
 
-// Waiting returns the approvals that wait, the oldest first, at most limit.
-func (s *Scheduler) Waiting(ctx context.Context, limit int) ([]core.Approval, error) {
-	page, err := s.store.Scan(ctx, state.Pending, store.Range{Limit: limit})
-	if err != nil {
-		return nil, err
-	}
-	keys := make([]store.Key, len(page.Entries))
-	for i, e := range page.Entries {
-		keys[i] = state.ApprovalKey(core.ApprovalID(e.Member))
-	}
-	docs, _, err := state.GetAll[core.Approval](ctx, s.store, keys)
-	if err != nil {
-		return nil, err
-	}
-	var out []core.Approval
-	for _, d := range docs {
-		if d.Value.State == core.Pending {
-			out = append(out, d.Value)
-		}
-	}
-	return out, nil
-}
-
-// Approval reads one approval.
-func (s *Scheduler) Approval(ctx context.Context, id core.ApprovalID) (core.Approval, error) {
-	a, _, err := state.Get[core.Approval](ctx, s.store, state.ApprovalKey(id))
-	if err == nil && !a.Exists() {
-		err = fmt.Errorf("approval: %w", core.ErrNotFound)
-	}
-	return a.Value, err
-}
-
-// Prompt reads one prompt and its session.
-func (s *Scheduler) Prompt(ctx context.Context, id core.PromptID) (core.Prompt, core.Session, error) {
-	p, err := s.load(ctx, id)
-	return p.prompt.Value, p.session.Value, err
-}
-
-// StoredRules reads what people stored for a session or a workspace.
-func (s *Scheduler) StoredRules(ctx context.Context, key store.Key) (Rules, error) {
-	r, _, err := state.Get[Rules](ctx, s.store, key)
-	return r.Value, err
-}
-
 // Busy reports whether a session of a person's has something to run, to be sent, or in a replica's hands. Prompts that wait for people do not count.
-func (s *Scheduler) Busy(ctx context.Context, who core.Person) (bool, error) {
+func (r *Reader) Busy(ctx context.Context, who core.Person) (bool, error) {
 	mine := map[string]bool{}
-	page, err := s.store.Scan(ctx, state.ByPerson(who), store.Range{Reverse: true})
+	page, err := r.store.Scan(ctx, state.ByPerson(who), store.Range{Reverse: true})
 	if err != nil {
 		return false, err
 	}
@@ -176,7 +119,7 @@ func (s *Scheduler) Busy(ctx context.Context, who core.Person) (bool, error) {
 		mine[e.Member] = true
 	}
 	for _, index := range []store.Index{state.Ready, state.Running} {
-		page, err := s.store.Scan(ctx, index, store.Range{})
+		page, err := r.store.Scan(ctx, index, store.Range{})
 		if err != nil {
 			return false, err
 		}
