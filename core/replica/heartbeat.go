@@ -147,11 +147,10 @@ func (s *Self) Leave(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	s.lease.mu.Lock()
-	id, version := s.lease.id, s.lease.version
+	id := s.lease.id
 	s.lease.id, s.lease.until = "", time.Time{}
 	s.lease.mu.Unlock()
-	var b state.Batch
-	b.Expect(state.ReplicaKey(id), version)
+	var b state.Batch // at whatever version: of a renewal that was cut off it is not known whether it was made
 	b.Delete = []store.Key{state.ReplicaKey(id), state.TermsKey(id)}
 	b.RemoveFrom(state.Replicas, string(id))
 	b.Ring(state.BellReplicas, string(id))
