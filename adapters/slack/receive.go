@@ -190,9 +190,10 @@ func (s *socket) event(ctx context.Context, e socketmode.Event) error {
 				return failed.ErrorObj
 			}
 		}
+	case socketmode.EventTypeConnected: // a socket that closes before it says hello has opened, too
+		s.opened = time.Now()
 	case socketmode.EventTypeHello:
 		s.isUp(true)
-		s.opened = time.Now()
 	case socketmode.EventTypeEventsAPI, socketmode.EventTypeInteractive, socketmode.EventTypeSlashCommand:
 		s.take(ctx, envelope{ID: e.Request.EnvelopeID, Type: e.Request.Type, Payload: e.Request.Payload})
 	case socketmode.EventTypeErrorBadMessage:
