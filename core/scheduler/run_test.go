@@ -281,3 +281,36 @@ func TestB081NewerDocumentsAreLeftAlone(t *testing.T) {
 		}
 	})
 }
+
+// What could not be sent within the time that a run has for it, or when the replica was told to stop, is not forgotten: the session stays ready.
+func TestLettersWhoseTimeWasOver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		st := schedtest.Open(t)
+		stuck := stuckCourier{}
+		r := start(t, st, nil, config{Agent: schedtest.Agent(asking), Courier: &stuck})
+		settle(time.Second)
+		p := r.Submit(t, "", "text")
+		settle(time.Minute)
+		if stuck.calls < 2 {
+			t.Fatalf("the letters were tried %d times", stuck.calls)
+		}
+		wantState(t, r, p.Prompt.ID, core.Waiting)
+		must(t, r.Stop())
+		page, err := st.Scan(t.Context(), state.Ready, store.Range{})
+		must(t, err)
+		if len(page.Entries) != 1 {
+			t.Errorf("after the stop %d sessions are ready; its letters wait", len(page.Entries))
+		}
+	})
+}
+
+// stuckCourier hangs until its time is over.
+type stuckCourier struct {
+	calls int
+}
+
+func (c *stuckCourier) Drain(ctx context.Context, _ core.SessionID, _ store.Fence, _ func() bool) (func(*state.Batch), time.Duration, error) {
+	c.calls++
+	<-ctx.Done()
+	return nil, 0, ctx.Err()
+}

@@ -180,9 +180,11 @@ func (s *Scheduler) ask(b *moves.Batch, sess core.Session, p *core.Prompt, out O
 // drain sends what lies in the lane. Its errors are the lane's own: the letters stay and are tried again.
 func (s *Scheduler) drain(ctx context.Context, r *Run) (finish func(*state.Batch), again time.Duration) {
 	finish, again, err := s.cfg.Courier.Drain(ctx, r.Session.ID, r.fence, r.Alive)
-	if err != nil && ctx.Err() == nil {
-		s.log.Warn("cannot send the session's letters; trying again", "session", r.Session.Ref, "error", err)
-		again = max(again, time.Second)
+	if err != nil {
+		again = max(again, time.Second) // also when the context is over: nobody else knows of them
+		if ctx.Err() == nil {
+			s.log.Warn("cannot send the session's letters; trying again", "session", r.Session.Ref, "error", err)
+		}
 	}
 	return finish, again
 }
