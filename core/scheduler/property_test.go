@@ -254,6 +254,8 @@ func (w *world) play(s step) {
 // finish answers, resumes and releases until nothing is left to do.
 func (w *world) finish() {
 	ctx := context.WithoutCancel(w.t.Context())
+	settle(time.Minute)
+	w.told()
 	for range 60 {
 		settle(5 * time.Second)
 		left := 0
@@ -284,6 +286,19 @@ func (w *world) finish() {
 		}
 	}
 	w.fault("after five minutes there are still prompts that have not ended")
+}
+
+// told checks that people were shown all that waits for them.
+func (w *world) told() {
+	list, err := w.desk.Waiting(context.WithoutCancel(w.t.Context()), 100)
+	if err != nil {
+		w.fault("waiting: %v", err)
+	}
+	for _, a := range list {
+		if len(w.mail.Of(a.Prompt, core.EventApproval)) == 0 {
+			w.fault("nobody was shown %s", a.Ref)
+		}
+	}
 }
 
 // check holds what happened against the invariants.
@@ -353,6 +368,11 @@ func (w *world) check() {
 			last = order[p.Ref]
 		}
 	}
+	for _, id := range w.sessions {
+		if left, err := w.store.Read(ctx, state.Lane(id), 0, 0); err != nil || len(left) != 0 {
+			w.fault("%d letters were not sent, %v", len(left), err)
+		}
+	}
 	for _, index := range []store.Index{state.Running, state.Ready} {
 		if page, err := w.store.Scan(ctx, index, store.Range{}); err != nil || len(page.Entries) != 0 {
 			w.fault("%s still holds %v, %v", index, page.Entries, err)
@@ -370,7 +390,7 @@ func (w *world) submitted(id core.PromptID) bool {
 }
 
 // Whatever people want, in whatever order, and whichever processes die or lose the store meanwhile: each accepted prompt ends in exactly one result, prompts of a session
-// begin in order, no call runs twice, no approval is decided or used twice, and nothing is left held.
+// begin in order, no call runs twice, no approval is decided or used twice, people see what waits for them, and nothing is left held or unsent.
 func TestEveryPromptEndsOnceWhateverHappens(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		plan := rapid.SliceOfN(steps, 5, 40).Draw(rt, "plan")
