@@ -44,6 +44,7 @@ var layers = []struct {
 	{"core/scheduler", []string{"core", "core/state", "core/audit", "core/freeze", "core/fleet", "core/replica", "core/claims", "core/preflight", "core/moves", "core/reader", "core/reserve", "core/orders", "core/scheduler", "store", "store/local", "store/redis", "core/llm"}, "the scheduler moves prompts; what runs them, and what people see, is handed in"},
 	{"core/janitor", []string{"core", "core/state", "core/orders", "core/worktree", "store"}, "what may go is said by documents and git; nobody is asked"},
 	{"core/delivery", []string{"core", "core/state", "core/delivery", "store"}, "sending knows letters and adapters, not what is in them"},
+	{"core/agent/transcript", []string{"core", "core/llm"}, "what the model is asked with follows from the records alone"},
 	{"core/agent", []string{"core", "store"}, "the agent stands on everything in core, and on no chat"},
 	{"core", nil, "nouns import nothing of ours, so that everybody can import them"},
 	{"store/storetest", []string{"store"}, "the exam knows the contract alone"},

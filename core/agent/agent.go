@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"paragents/core"
+	"paragents/core/agent/transcript"
 	"paragents/core/llm"
 	"paragents/core/policy"
 	"paragents/core/sandbox"
@@ -148,7 +149,7 @@ func (t *turns) loop(ctx context.Context) (scheduler.Outcome, error) {
 		return scheduler.Outcome{}, err
 	}
 	for {
-		if calls := t.log.open(t.run.Prompt.ID); len(calls) > 0 {
+		if calls := t.log.Open(t.run.Prompt.ID); len(calls) > 0 {
 			if out, err := t.calls(ctx, calls); err != nil || out.State != "" {
 				return out, err
 			}
@@ -163,7 +164,7 @@ func (t *turns) loop(ctx context.Context) (scheduler.Outcome, error) {
 		if err != nil {
 			return scheduler.Outcome{}, err
 		}
-		t.log.add(steered...)
+		t.log.Add(steered...)
 		if out, err := t.ask(ctx); err != nil || out.State != "" {
 			return out, err
 		}
@@ -183,17 +184,17 @@ func (t *turns) ask(ctx context.Context) (scheduler.Outcome, error) {
 	t.asked++
 	t.usage = t.usage.Add(reply.Usage)
 	rec := core.Record{Kind: core.RecordAssistant, Prompt: t.run.Prompt.ID, Time: t.run.Now(), Text: t.a.cfg.Redact(strings.ToValidUTF8(reply.Text, "\uFFFD")),
-		Calls: t.log.normal(reply.Calls), Usage: &reply.Usage, Finish: reply.Finish}
+		Calls: t.log.Normal(reply.Calls), Usage: &reply.Usage, Finish: reply.Finish}
 	if len(rec.Calls) > 0 {
 		if err := t.run.Append(ctx, []core.Record{rec}); err != nil {
 			return scheduler.Outcome{}, err
 		}
-		t.log.add(rec)
+		t.log.Add(rec)
 		return scheduler.Outcome{}, nil
 	}
 	out := scheduler.Outcome{State: core.Done, Answer: rec.Text}
 	if strings.TrimSpace(rec.Text) == "" {
-		out.Answer = t.log.silence(t.run.Prompt.ID)
+		out.Answer = t.log.Silence(t.run.Prompt.ID)
 		rec.Text = out.Answer
 	}
 	if reply.Finish == "length" {
@@ -207,11 +208,11 @@ func (t *turns) ask(ctx context.Context) (scheduler.Outcome, error) {
 func (t *turns) complete(ctx context.Context) (llm.Reply, error) {
 	ask, done := t.run.Asking(ctx)
 	defer done()
-	t.run.Emit(core.Event{Type: core.EventTurn, Turn: t.log.turns(t.run.Prompt.ID) + 1})
+	t.run.Emit(core.Event{Type: core.EventTurn, Turn: t.log.Turns(t.run.Prompt.ID) + 1})
 	empty, compactions, budget := 0, 0, t.a.cfg.Context
 	nudge := ""
 	for {
-		conversation, shortened := t.log.conversation(t.system, budget)
+		conversation, shortened := t.log.Conversation(t.system, budget)
 		if shortened {
 			t.run.Emit(core.Event{Type: core.EventCompacted, Text: saysCompacted})
 		}
@@ -224,10 +225,10 @@ func (t *turns) complete(ctx context.Context) (llm.Reply, error) {
 		var fault *llm.Error
 		switch {
 		case errors.As(err, &fault) && fault.Fault == llm.FaultContext && compactions < maxCompactions:
-			before := size(conversation)
+			before := transcript.Size(conversation)
 			compactions++
 			budget = min(budget, before) / 2
-			if less, _ := t.log.conversation(t.system, budget); size(less) >= before {
+			if less, _ := t.log.Conversation(t.system, budget); transcript.Size(less) >= before {
 				return reply, err // nothing more can be left out: no use in asking again
 			}
 			continue
@@ -262,12 +263,12 @@ func (t *turns) limit() string {
 	p, l, times := t.run.Prompt, t.a.cfg.Limits, t.run.Prompt.Extra+1
 	tokens := p.Usage.Add(t.usage)
 	switch {
-	case t.log.denials(p.ID) >= 2*times:
+	case t.log.Denials(p.ID) >= 2*times:
 		return saysDenied
-	case t.log.invalid(p.ID) >= maxInvalid*times:
+	case t.log.Invalid(p.ID) >= maxInvalid*times:
 		return saysInvalid
-	case t.log.turns(p.ID) >= l.Turns*times:
-		return fmt.Sprintf(saysTurns, t.log.turns(p.ID))
+	case t.log.Turns(p.ID) >= l.Turns*times:
+		return fmt.Sprintf(saysTurns, t.log.Turns(p.ID))
 	case time.Since(t.began) > l.Time:
 		return fmt.Sprintf(saysTime, l.Time)
 	case l.Tokens > 0 && tokens.In+tokens.Out >= l.Tokens*int64(times):
@@ -293,7 +294,7 @@ func (t *turns) fail(ctx context.Context, err error) scheduler.Outcome {
 // finish adds what this run used and did to an outcome.
 func (t *turns) finish(out scheduler.Outcome) scheduler.Outcome {
 	out.Records = append(t.late, out.Records...)
-	out.Turns, out.Usage, out.Files = t.asked, t.usage, t.log.changed(t.run.Prompt.ID)
+	out.Turns, out.Usage, out.Files = t.asked, t.usage, t.log.Changed(t.run.Prompt.ID)
 	return out
 }
 

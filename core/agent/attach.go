@@ -24,7 +24,7 @@ const (
 // transcript. A prompt that consists of nothing but attachments that cannot be had ends with the reason.
 func (t *turns) gather(ctx context.Context) (scheduler.Outcome, error) {
 	p := t.run.Prompt
-	if t.log.noted(p.ID) {
+	if t.log.Noted(p.ID) {
 		return scheduler.Outcome{}, nil
 	}
 	note := core.Record{Kind: core.RecordNote, Prompt: p.ID}
@@ -68,7 +68,7 @@ func (t *turns) gather(ctx context.Context) (scheduler.Outcome, error) {
 	if err := t.run.Append(ctx, []core.Record{note}); err != nil {
 		return scheduler.Outcome{}, err
 	}
-	t.log.add(note)
+	t.log.Add(note)
 	return scheduler.Outcome{}, nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/agent/transcript"
 	"paragents/core/audit"
 	"paragents/core/policy"
 	"paragents/core/scheduler"
@@ -24,7 +25,7 @@ const maxAsked = 10
 
 // calls runs the calls of one answer that have no result yet: those without side effects that stand together in parallel, the others in order. The first one
 // that a person must be asked about ends the run; all that have to be asked about are asked together. The rules are read again whenever something has run.
-func (t *turns) calls(ctx context.Context, calls []call) (scheduler.Outcome, error) {
+func (t *turns) calls(ctx context.Context, calls []transcript.Call) (scheduler.Outcome, error) {
 	approvals, err := t.approvals(ctx)
 	if err != nil {
 		return scheduler.Outcome{}, err
@@ -112,7 +113,7 @@ func (t *turns) settle(ctx context.Context, j judged, a core.Approval) (ask bool
 	case j.decision == policy.Allow:
 		t.used(ctx, j)
 		return false, t.start(ctx, j, "")
-	case t.log.deniedBefore(t.run.Prompt.ID, j.digest):
+	case t.log.DeniedBefore(t.run.Prompt.ID, j.digest):
 		return false, t.answer(ctx, j.call, core.EndDenied, tellsBefore, j.digest)
 	case t.run.Prompt.Unattended || t.run.Prompt.Place.IsZero() || t.run.Prompt.Unreachable != "":
 		t.refused(ctx, j, j.reason)
@@ -131,7 +132,7 @@ func (t *turns) refused(ctx context.Context, j judged, why string) {
 }
 
 // askAll asks about a call and about all behind it that need it: one card. What was decided before and has not changed is not asked again.
-func (t *turns) askAll(ctx context.Context, p *policy.Policy, first judged, rest []call, approvals map[core.CallID]core.Approval) scheduler.Outcome {
+func (t *turns) askAll(ctx context.Context, p *policy.Policy, first judged, rest []transcript.Call, approvals map[core.CallID]core.Approval) scheduler.Outcome {
 	out := scheduler.Outcome{State: core.Waiting, Asks: []core.Approval{t.approval(first)}}
 	for _, c := range rest {
 		spec, plan, err := t.plan(ctx, c)
@@ -143,7 +144,7 @@ func (t *turns) askAll(ctx context.Context, p *policy.Policy, first judged, rest
 			out.Keep = append(out.Keep, a.ID)
 			continue
 		}
-		if j.decision == policy.Ask && len(out.Asks) < maxAsked && !t.log.deniedBefore(t.run.Prompt.ID, j.digest) {
+		if j.decision == policy.Ask && len(out.Asks) < maxAsked && !t.log.DeniedBefore(t.run.Prompt.ID, j.digest) {
 			out.Asks = append(out.Asks, t.approval(j))
 		}
 	}
@@ -165,7 +166,7 @@ func (t *turns) start(ctx context.Context, j judged, approval core.ApprovalID) e
 			}
 			return err
 		}
-		t.log.add(intent)
+		t.log.Add(intent)
 	}
 	rec := t.exec(ctx, j)
 	if err := t.write(ctx, rec); err != nil {
@@ -211,7 +212,7 @@ func (t *turns) write(ctx context.Context, records ...core.Record) error {
 	if len(records) == 0 {
 		return nil
 	}
-	t.log.add(records...)
+	t.log.Add(records...)
 	if ctx.Err() != nil {
 		t.late = append(t.late, records...)
 		return context.Cause(ctx)
@@ -224,7 +225,7 @@ func (t *turns) write(ctx context.Context, records ...core.Record) error {
 }
 
 // answer gives a call that does not run its result.
-func (t *turns) answer(ctx context.Context, c call, end core.Ending, text, digest string) error {
+func (t *turns) answer(ctx context.Context, c transcript.Call, end core.Ending, text, digest string) error {
 	rec := t.result(c, end, text)
 	rec.Digest = digest
 	ok := false

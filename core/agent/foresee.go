@@ -67,7 +67,7 @@ var willWrite = llm.Tool{
 // foresee asks the forecasting model, once a prompt, what it will write, and reserves what it is sure of. Without a good answer the guess from the text stands.
 func (t *turns) foresee(ctx context.Context) error {
 	p := t.run.Prompt
-	if t.a.cfg.Forecast == nil || t.log.turns(p.ID) > 0 || p.Guess != nil && p.Guess.Asked {
+	if t.a.cfg.Forecast == nil || t.log.Turns(p.ID) > 0 || p.Guess != nil && p.Guess.Asked {
 		return nil
 	}
 	if err := t.run.Boundary(ctx); err != nil {

@@ -15,6 +15,7 @@ import (
 	"syscall"
 
 	"paragents/core"
+	"paragents/core/agent/transcript"
 	"paragents/core/fleet"
 	"paragents/core/policy"
 	"paragents/core/state"
@@ -23,7 +24,7 @@ import (
 
 // judged is a plan with the gate's verdict.
 type judged struct {
-	call   call
+	call   transcript.Call
 	plan   tool.Plan
 	spec   tool.Spec
 	action core.Action
@@ -72,7 +73,7 @@ func (t *turns) policy(ctx context.Context) (*policy.Policy, error) {
 	if t.mode == core.ModeEdits {
 		layers = append(layers, policy.Layer{Name: "mode edits", Allow: []string{"Write(./**)"}})
 	}
-	if rules, ok := t.log.granted(t.run.Prompt.ID); ok {
+	if rules, ok := granted(t.log, t.run.Prompt.ID); ok {
 		layers = append(layers, policy.Layer{Name: "approved plan", Allow: rules})
 	}
 	t.layers = layers
@@ -124,7 +125,7 @@ func stored(name string, rules state.Rules) policy.Layer {
 
 // judge is the one gate: every call of every kind of run passes it, just before it would run. The strictest verdict about anything that the call does is the
 // verdict.
-func (t *turns) judge(p *policy.Policy, c call, spec tool.Spec, plan tool.Plan) judged {
+func (t *turns) judge(p *policy.Policy, c transcript.Call, spec tool.Spec, plan tool.Plan) judged {
 	j := judged{call: c, plan: plan, spec: spec, decision: policy.Allow, writes: slices.Clone(plan.Writes), lifted: map[string][]string{}}
 	j.action = core.Action{Tool: spec.Name, Input: []byte(c.Arguments), Show: plan.Show, Dir: plan.Dir}
 	checks := plan.Checks
@@ -207,7 +208,7 @@ func (t *turns) used(ctx context.Context, calls ...judged) {
 // approval is the question that the verdict asks.
 func (t *turns) approval(j judged) core.Approval {
 	a := core.Approval{Call: j.call.ID, Action: j.action, Digest: j.digest, Rule: j.reason, Writes: j.writes, Hosts: j.hosts, Offers: j.offers, Wider: j.wider, Facts: t.facts(j),
-		Entered: t.log.entered(t.run.Prompt)}
+		Entered: t.log.Entered(t.run.Prompt)}
 	if j.confirm {
 		a.Confirm = j.plan.Line
 	}
@@ -236,9 +237,9 @@ func hashFile(path string) (sum string, ok bool) {
 }
 
 // plan understands a call. The error is for the model.
-func (t *turns) plan(ctx context.Context, c call) (tool.Spec, tool.Plan, error) {
-	if strings.HasPrefix(c.Arguments, `{"`+invalidKey+`"`) {
-		if t.log.finish(c.prompt) == "length" {
+func (t *turns) plan(ctx context.Context, c transcript.Call) (tool.Spec, tool.Plan, error) {
+	if c.Garbled() {
+		if t.log.Finish(c.Prompt) == "length" {
 			return tool.Spec{}, tool.Plan{}, invalid(tellsCutOff)
 		}
 		return tool.Spec{}, tool.Plan{}, invalid(tellsNotObject)

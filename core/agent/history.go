@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/agent/transcript"
 	"paragents/core/llm"
 )
 
@@ -20,6 +21,7 @@ const (
 	maxAbout    = 12_000   // characters of a message that a session was opened about
 	maxSaidAll  = 32 << 10 // bytes of all, as they are written
 	maxNamed    = 5        // authors that people are told of
+	maxAuthor   = 64       // characters of an author's name
 	historyTime = 20 * time.Second
 )
 
@@ -36,7 +38,7 @@ type said struct {
 // recall reads what stands in the thread in front of the message that began the session, once: with its first prompt. entered says for people what that is.
 func (t *turns) recall(ctx context.Context) (text string, entered []string) {
 	p := t.run.Prompt
-	if t.a.cfg.History == nil || p.Message == "" || p.Place.Thread == "" || !t.log.begins(p.ID) {
+	if t.a.cfg.History == nil || p.Message == "" || p.Place.Thread == "" || !t.log.Begins(p.ID) {
 		return "", nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, historyTime)
@@ -54,18 +56,18 @@ func (t *turns) recall(ctx context.Context) (text string, entered []string) {
 	if more || left > 0 {
 		b.WriteString(tellsThreadMore)
 	}
-	b.WriteString("\n" + llm.Frame(frameMark(p.ID, "history"), strings.Join(lines, "\n")) + "\n")
+	b.WriteString("\n" + llm.Frame(transcript.Mark(p.ID, "history"), strings.Join(lines, "\n")) + "\n")
 	return b.String(), []string{fmt.Sprintf(saysThread, len(lines), authors(list[left:]))}
 }
 
 // about is the message that the session was opened about, for its first prompt, with its attachments.
 func (t *turns) about() (string, []core.Attachment) {
 	m := t.run.Session.About
-	if m == nil || !t.log.begins(t.run.Prompt.ID) {
+	if m == nil || !t.log.Begins(t.run.Prompt.ID) {
 		return "", nil
 	}
 	lines, _ := transcribe([]core.Inbound{*m}, maxAbout)
-	return tellsAbout + "\n" + llm.Frame(frameMark(t.run.Prompt.ID, "about"), strings.Join(lines, "\n")) + "\n", slices.Clone(m.Files)
+	return tellsAbout + "\n" + llm.Frame(transcript.Mark(t.run.Prompt.ID, "about"), strings.Join(lines, "\n")) + "\n", slices.Clone(m.Files)
 }
 
 // authors names who wrote messages, some of them.
@@ -73,7 +75,7 @@ func authors(list []core.Inbound) string {
 	by := map[string]bool{}
 	for _, m := range list {
 		name := []rune(strings.Join(strings.Fields(m.Name), " "))
-		by[string(name[:min(len(name), maxName)])] = true
+		by[string(name[:min(len(name), maxAuthor)])] = true
 	}
 	names := slices.Sorted(maps.Keys(by))
 	if n := len(names) - maxNamed; n > 0 {
@@ -105,20 +107,4 @@ func transcribe(list []core.Inbound, most int) (lines []string, left int) {
 	}
 	slices.Reverse(lines)
 	return lines, left
-}
-
-// begins reports whether no other prompt of the session was run before.
-func (t *transcript) begins(p core.PromptID) bool {
-	return !slices.ContainsFunc(t.all(), func(r core.Record) bool { return r.Kind == core.RecordUser && r.Prompt != p })
-}
-
-// entered is what came into the conversation with a prompt that its author did not write there, for people.
-func (t *transcript) entered(p core.Prompt) []string {
-	out := slices.Clone(p.Entered)
-	for _, r := range t.all() {
-		if r.Prompt == p.ID {
-			out = append(out, r.Entered...)
-		}
-	}
-	return out
 }

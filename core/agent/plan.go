@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"paragents/core"
+	"paragents/core/agent/transcript"
 	"paragents/core/llm"
 	"paragents/core/policy"
 	"paragents/core/tool"
@@ -56,9 +57,9 @@ func (planTool) Plan(_ context.Context, env *tool.Env, arguments json.RawMessage
 }
 
 // granted are the rules of the plans that were approved in a prompt; ok is false when none was.
-func (t *transcript) granted(p core.PromptID) (rules []string, ok bool) {
+func granted(log *transcript.Log, p core.PromptID) (rules []string, ok bool) {
 	arguments := map[core.CallID]string{}
-	for _, r := range t.all() {
+	for _, r := range log.All() {
 		for _, c := range r.Calls {
 			arguments[c.ID] = c.Arguments
 		}
@@ -75,7 +76,7 @@ func (t *transcript) granted(p core.PromptID) (rules []string, ok bool) {
 
 // planning reports whether the prompt may only read: the session is in plan mode, and no plan has been approved.
 func (t *turns) planning() bool {
-	_, approved := t.log.granted(t.run.Prompt.ID)
+	_, approved := granted(t.log, t.run.Prompt.ID)
 	return t.mode == core.ModePlan && !approved
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"paragents/core"
+	"paragents/core/agent/transcript"
 	"paragents/core/policy"
 	"paragents/core/scheduler"
 	"paragents/core/tool"
@@ -29,7 +30,7 @@ type turns struct {
 	world    policy.World
 	layers   []policy.Layer     // of rules, as compiled last
 	standing scheduler.Standing // at the last judgement
-	log      *transcript
+	log      *transcript.Log
 	system   string
 	mode     core.Mode // the same
 	began    time.Time
@@ -42,13 +43,13 @@ type turns struct {
 
 // open reads the transcript and the workspace.
 func (a *Agent) open(ctx context.Context, r *scheduler.Run) (*turns, error) {
-	t := &turns{a: a, run: r, log: &transcript{}, began: time.Now(), mode: r.Session.Mode,
+	t := &turns{a: a, run: r, log: &transcript.Log{}, began: time.Now(), mode: r.Session.Mode,
 		logger: a.cfg.Logger.With("session", r.Session.Ref, "prompt", r.Prompt.Ref, "trace_id", r.Prompt.Trace)}
 	records, err := r.Transcript(ctx)
 	if err != nil {
 		return t, err
 	}
-	t.log.add(records...)
+	t.log.Add(records...)
 	for _, ws := range a.cfg.Workspaces {
 		if ws.Name == r.Session.Workspace {
 			t.ws = ws
@@ -70,7 +71,7 @@ func (a *Agent) open(ctx context.Context, r *scheduler.Run) (*turns, error) {
 		return t, fmt.Errorf("open workspace %s: %w", t.ws.Name, err)
 	}
 	t.env = &tool.Env{Root: root, Dir: t.ws.Dir, RunDir: filepath.Join(t.ws.Dir, ".paragents", "run", string(r.Prompt.ID)), Run: a.cfg.Sandbox,
-		Seen: t.log.seen, Timeout: a.cfg.Limits.Time, Slot: a.slot}
+		Seen: t.log.Seen, Timeout: a.cfg.Limits.Time, Slot: a.slot}
 	t.world = policy.NewOSWorld(t.ws.Dir, a.cfg.Home)
 	return t, nil
 }
@@ -98,13 +99,13 @@ func (t *turns) prompt() (string, error) {
 func (t *turns) repair(ctx context.Context) error {
 	var records []core.Record
 	var letters []core.Event
-	for _, c := range t.log.unanswered() {
+	for _, c := range t.log.Unanswered() {
 		switch {
-		case c.begun:
+		case c.Begun:
 			records = append(records, t.result(c, core.EndUnknown, tellsNotKnown))
-			letters = append(letters, core.Event{Type: core.EventUncertain, ID: c.ID, Tool: c.Name, Show: c.show})
-		case c.prompt != t.run.Prompt.ID || !c.latest:
-			records = append(records, t.result(c, core.EndInterrupted, tellsInterrupt))
+			letters = append(letters, core.Event{Type: core.EventUncertain, ID: c.ID, Tool: c.Name, Show: c.Show})
+		case c.Prompt != t.run.Prompt.ID || !c.Latest:
+			records = append(records, t.result(c, core.EndInterrupted, transcript.Interrupted))
 		}
 	}
 	if len(records) == 0 {
@@ -113,10 +114,10 @@ func (t *turns) repair(ctx context.Context) error {
 	if err := t.run.Append(ctx, records, letters...); err != nil {
 		return err
 	}
-	t.log.add(records...)
+	t.log.Add(records...)
 	return nil
 }
 
-func (t *turns) result(c call, ending core.Ending, text string) core.Record {
-	return core.Record{Kind: core.RecordResult, Prompt: c.prompt, Time: t.run.Now(), Call: c.ID, Tool: c.Name, Ending: ending, Text: text}
+func (t *turns) result(c transcript.Call, ending core.Ending, text string) core.Record {
+	return core.Record{Kind: core.RecordResult, Prompt: c.Prompt, Time: t.run.Now(), Call: c.ID, Tool: c.Name, Ending: ending, Text: text}
 }

@@ -1,4 +1,4 @@
-package agent
+package transcript
 
 import (
 	"strings"
@@ -18,14 +18,14 @@ func TestB073ResultsAreFramed(t *testing.T) {
 	}
 	out := messages("system", records, nil)
 	got := out[len(out)-1].Content
-	mark := frameMark("01P", "c1")
+	mark := Mark("01P", "c1")
 	if !strings.HasPrefix(got, "<result "+mark+">\n") || !strings.HasSuffix(got, "\n</result "+mark+">") || strings.Count(got, mark) != 2 {
 		t.Errorf("the frame does not hold: %q", got)
 	}
 	if llm.Unframe(got) != evil {
 		t.Errorf("came back as %q", llm.Unframe(got))
 	}
-	if other := frameMark("01Q", "c1"); other == mark {
+	if other := Mark("01Q", "c1"); other == mark {
 		t.Error("two prompts share a mark")
 	}
 	records[2].Ending = core.EndDenied
