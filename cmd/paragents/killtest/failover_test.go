@@ -22,7 +22,7 @@ func TestB075ChaosOverSentinel(t *testing.T) {
 		where.minReplicas = 1
 		return where
 	})
-	w.failOvers(g.Nodes)
+	w.failOvers(g)
 }
 
 // On a Cluster of three primaries with a replica each, the same.
@@ -34,7 +34,7 @@ func TestB075ChaosOnCluster(t *testing.T) {
 		where.minReplicas = 1
 		return where
 	})
-	w.failOvers(g.Nodes)
+	w.failOvers(g)
 }
 
 // The same without store.min_replicas: a fail-over may lose what had not reached the replica. How much is printed; what comes after it is answered all the same.
@@ -46,7 +46,7 @@ func TestB075ChaosOnClusterThatMayLose(t *testing.T) {
 	})
 	chance := rand.New(rand.NewPCG(w.seed, 4))
 	prompts := min(chaosPrompts(t), 200)
-	count := w.rage(chance, prompts, []trouble{w.failOver(chance, prompts, g.Nodes)})
+	count := w.rage(chance, prompts, []trouble{w.failOver(chance, prompts, g)})
 	for limit := time.Now().Add(patience / 3); time.Now().Before(limit) && w.lost() > 0; {
 		w.bustle(100*time.Millisecond, 0)
 	}
@@ -76,24 +76,32 @@ func (w *world) lost() (n int) {
 }
 
 // failOvers is a chaos in which the primary that has the state dies.
-func (w *world) failOvers(nodes []*redistest.Server) {
+func (w *world) failOvers(g *redistest.Group) {
 	chance := rand.New(rand.NewPCG(w.seed, 4))
 	prompts := chaosPrompts(w.t)
-	w.chaos(chance, prompts, []trouble{w.failOver(chance, prompts, nodes)})
+	w.chaos(chance, prompts, []trouble{w.failOver(chance, prompts, g)})
 }
 
-// failOver kills the primary, waits for another one, and brings the old one back.
-func (w *world) failOver(chance *rand.Rand, prompts int, nodes []*redistest.Server) trouble {
+// failOver kills the primary, waits for another one, and brings the old one back. It does so only while the replica is in step and all Sentinels know both: killed before, nobody may
+// follow, and Sentinels try for ever. Work goes on for some seconds after it: Sentinels take ten to tell an old primary whom to follow, in which nothing is confirmed, and without
+// a time between there would be nothing but that.
+func (w *world) failOver(chance *rand.Rand, prompts int, g *redistest.Group) trouble {
 	return trouble{name: "fail-overs", make: func() {
 		var old *redistest.Server
-		w.meanwhile("a primary", prompts, func() bool { old = w.primary(nodes, nil); return old != nil })
+		w.meanwhile("a primary with its replica in step", prompts, func() bool {
+			old = w.primary(g.Nodes, nil)
+			return old != nil && says(old, "state=online") && !slices.ContainsFunc(g.Sentinels, func(s *redistest.Server) bool {
+				return !says(s, "status=ok,address="+old.Addr+",slaves=1,sentinels=3")
+			})
+		})
 		old.Kill(w.t)
-		w.meanwhile("a fail-over", prompts, func() bool { return w.primary(nodes, old) != nil })
+		w.meanwhile("a fail-over", prompts, func() bool { return w.primary(g.Nodes, old) != nil })
 		w.bustle(time.Duration(chance.IntN(1000))*time.Millisecond, prompts)
 		old.Restart(w.t)
 		w.meanwhile("the old primary to follow, or to lead again", prompts, func() bool {
 			return says(old, "role:slave", "master_link_status:up") || says(old, "role:master", "state=online")
 		})
+		w.bustle(time.Duration(5+chance.IntN(10))*time.Second, prompts)
 	}}
 }
 

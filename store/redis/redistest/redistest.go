@@ -122,7 +122,7 @@ func (s *Server) Do(t testing.TB, args ...any) any {
 // Info is what the server says of its role, its primary and its keys; "" when it does not answer, as in the moment in which a Sentinel gives it another role
 // and cuts its clients off.
 func (s *Server) Info() string {
-	reply, err := s.try("info", "replication", "keyspace")
+	reply, err := s.try("info", "replication", "keyspace", "sentinel")
 	if err != nil {
 		return ""
 	}
