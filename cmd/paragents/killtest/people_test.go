@@ -1,6 +1,8 @@
 package killtest
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"regexp"
@@ -10,6 +12,8 @@ import (
 
 	"paragents/adapters/telegram/telegramtest"
 	"paragents/core"
+	"paragents/core/state"
+	"paragents/store"
 )
 
 // person sends prompts in a chat of their own, a few at a time, and answers what is asked there.
@@ -184,6 +188,37 @@ func (w *world) unfinished() string {
 			for _, m := range ms[max(0, len(ms)-6):] {
 				out += fmt.Sprintf("  %d bot=%v %q %v\n", m.ID, m.FromBot, m.Text, m.Keyboard)
 			}
+		}
+	}
+	return out + w.stored()
+}
+
+// stored says what the store knows of sessions that have something to do.
+func (w *world) stored() string {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	st, err := w.open(ctx)
+	if err != nil {
+		return fmt.Sprintf("the store: %v\n", err)
+	}
+	defer st.Close()
+	out := ""
+	all, err := st.Scan(ctx, state.Sessions, store.Range{})
+	ready, err2 := st.Scan(ctx, state.Ready, store.Range{})
+	if err = errors.Join(err, err2); err != nil {
+		return fmt.Sprintf("the store: %v\n", err)
+	}
+	for _, e := range all.Entries {
+		id := core.SessionID(e.Member)
+		sess, _, err := state.Get[core.Session](ctx, st, state.SessionKey(id))
+		if err != nil || len(sess.Value.Queue) == 0 {
+			continue
+		}
+		snap, err := st.Get(ctx, state.ClaimKey(id), state.PromptKey(sess.Value.Queue[0]), state.DoubtKey(id))
+		lane, err2 := st.Read(ctx, state.Lane(id), 0, 0)
+		out += fmt.Sprintf("session %s: ready %v, %d letters, %v\n", sess.Value.Ref, slices.ContainsFunc(ready.Entries, func(r store.Entry) bool { return r.Member == e.Member }), len(lane), errors.Join(err, err2))
+		for _, d := range snap.Docs {
+			out += fmt.Sprintf("  %d %s\n", d.Version, d.Value)
 		}
 	}
 	return out
