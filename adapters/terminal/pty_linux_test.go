@@ -236,7 +236,7 @@ func TestQuestionsInTurn(t *testing.T) {
 func TestOtherLines(t *testing.T) {
 	s := newScreen(t, true)
 	s.asks("A", "y", "n")
-	for typed, want := range map[string]core.InboundKind{"/list\n": core.InCommand, "yes\n": core.InMessage, "approve #1\n": core.InCommand, "ok\n": core.InMessage} {
+	for typed, want := range map[string]core.InboundKind{"/list\n": core.InCommand, "yes, and then list it\n": core.InMessage, "approve #1\n": core.InCommand, "ok\n": core.InMessage} {
 		s.types(typed)
 		if e := s.next(); e.Kind != want || e.Token != "" {
 			t.Errorf("%q became %+v", typed, e)
@@ -245,6 +245,21 @@ func TestOtherLines(t *testing.T) {
 	s.types("n\n")
 	if e := s.next(); e.Token != "token-A-n" {
 		t.Errorf("n became %+v", e)
+	}
+}
+
+// TestNearlyAnAnswer: what can only be meant for the question, but is none of its answers, is no answer and no prompt: it is asked again, with the keys that answer it.
+func TestNearlyAnAnswer(t *testing.T) {
+	s := newScreen(t, true)
+	s.asks("A", "1", "n")
+	for _, typed := range []string{"y\n", "yes\n", "No\n", "2\n"} {
+		s.reads()
+		s.types(typed)
+		s.shows("To answer type 1 or n, and Enter.\n[1]  [n] > ")
+	}
+	s.types("1\n")
+	if e := s.next(); e.Token != "token-A-1" {
+		t.Errorf("1 became %+v", e)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/oklog/ulid/v2"
 	"golang.org/x/sys/unix"
@@ -166,10 +167,18 @@ func (a *Adapter) typed(ctx context.Context) (line, token string, err error) {
 			if line == "" {
 				return "", "", a.ask()
 			}
+			if meant(line) {
+				return "", "", errors.Join(a.print("To answer type "+a.questions[0].ways()+", and Enter.\n"), a.ask())
+			}
 		}
 		return line, "", nil
 	}
 	return "", "", context.Cause(ctx)
+}
+
+// meant reports whether a line was surely meant for the question, though it is none of its answers. It neither decides anything nor becomes a prompt.
+func meant(line string) bool {
+	return utf8.RuneCountInString(line) == 1 || strings.EqualFold(line, "yes") || strings.EqualFold(line, "no")
 }
 
 // dropTyped throws away what was typed and not read.

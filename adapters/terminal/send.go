@@ -3,6 +3,8 @@ package terminal
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"paragents/core"
@@ -43,6 +45,11 @@ func (a *Adapter) Send(_ context.Context, m core.Message) (string, error) {
 func (a *Adapter) Edit(ctx context.Context, _ string, m core.Message) error {
 	_, err := a.Send(ctx, m)
 	return err
+}
+
+// ways names the keys that answer a question.
+func (q question) ways() string {
+	return strings.Join(slices.Sorted(maps.Keys(q.keys)), " or ")
 }
 
 // withdraw takes back the question of a card that is decided or shown anew.
