@@ -71,14 +71,14 @@ func run(args []string) int {
 		fmt.Fprintf(os.Stderr, "paragents: warning: other processes of this user may read this one's memory: %v\n", err)
 	}
 	var c cli
-	parser, err := kong.New(&c, kong.Name("paragents"), kong.Description("Agents in chats: parallel sessions, approvals that hold, nothing lost."), kong.UsageOnError())
+	parser, err := kong.New(&c, kong.Name("paragents"), kong.Description("Agents in chats: parallel sessions, approvals that hold, nothing lost."))
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "paragents:", err)
 		return 2
 	}
 	ctx, err := parser.Parse(args)
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "paragents:", err)
+		fmt.Fprintf(os.Stderr, "paragents: %v; paragents --help shows what there is\n", err)
 		return 2
 	}
 	stop, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
