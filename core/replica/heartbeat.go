@@ -63,6 +63,9 @@ func (s *Self) enlist(ctx context.Context) error {
 			s.cfg.Beat(sent)
 			return nil
 		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 		s.log.Warn("cannot write the heartbeat; trying again", "error", err)
 		select {
 		case <-ctx.Done():
@@ -130,6 +133,9 @@ func (s *Self) renew(ctx context.Context) bool {
 			s.cfg.Beat(sent)
 			return true
 		case errors.Is(err, store.ErrConflict):
+			return false
+		}
+		if ctx.Err() != nil {
 			return false
 		}
 		s.log.Warn("cannot renew the lease; trying again", "replica", id, "error", err)
