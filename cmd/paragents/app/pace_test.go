@@ -99,11 +99,16 @@ func TestB024Rest(t *testing.T) {
 // until waits for something that is no message.
 func (w *world) until(what string, done func() bool) {
 	w.t.Helper()
+	until(w.t, what, done)
+}
+
+func until(t testing.TB, what string, done func() bool) {
+	t.Helper()
 	limit := time.After(20 * time.Second)
 	for !done() {
 		select {
 		case <-limit:
-			w.t.Fatalf("waited in vain for %s", what)
+			t.Fatalf("waited in vain for %s", what)
 		case <-time.After(10 * time.Millisecond):
 		}
 	}

@@ -1,7 +1,6 @@
 package app_test
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,116 +9,16 @@ import (
 	"testing"
 	"time"
 
-	"paragents/adapters/slack"
 	"paragents/adapters/slack/slacktest"
-	"paragents/cmd/paragents/app"
 	"paragents/cmd/paragents/config"
 	"paragents/core"
 	"paragents/core/access"
-	"paragents/core/audit"
 	"paragents/core/state"
-	"paragents/store"
-	"paragents/store/local"
 )
-
-// cardWorld is the whole bot on the wire of a Slack fake, with the demo model and a store in a file. Bob is operator, Ann is admin.
-type cardWorld struct {
-	t     testing.TB
-	srv   *slacktest.Server
-	dir   string
-	store store.Store
-}
-
-func cards(t testing.TB, set ...func(*config.Config)) *cardWorld {
-	t.Helper()
-	w := &cardWorld{t: t, srv: slacktest.New(t), dir: t.TempDir()}
-	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.store = st
-	t.Cleanup(func() { st.Close() })
-	cfg := config.Default()
-	cfg.LLM.Provider = "demo"
-	cfg.Workspaces[0].Path = w.dir
-	cfg.Access.Admins, cfg.Access.Operators = []core.Person{id(slacktest.Ann)}, []core.Person{id(slacktest.Bob)}
-	cfg.Lease = 6 * time.Second
-	cfg.Listen = ""
-	for _, s := range set {
-		s(cfg)
-	}
-	ad, err := slack.New(slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIURL: w.srv.URL(), HTTPClient: w.srv.Client()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &app.Setup{Version: "test", Stderr: t.Output()}
-	a, err := s.New(cfg, w.store, "", s.Logger(), app.Options{Adapters: []core.Adapter{ad}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	go func() { done <- a.Run(ctx, func() {}) }()
-	t.Cleanup(func() {
-		cancel()
-		if err := <-done; err != nil {
-			t.Error(err)
-		}
-		a.Close()
-	})
-	return w
-}
-
-// id is a person of the fake as the bot knows them.
-func id(p slacktest.Person) core.Person { return core.Person("slack:" + p.Team + "/" + p.ID) }
-
-// asks lets somebody ask for a file in a channel, and returns the thread and the card.
-func (w *cardWorld) asks(channel string, by slacktest.Person, text string) (thread string, card slacktest.Message) {
-	w.t.Helper()
-	thread = w.srv.Say(slacktest.Post{Channel: channel, By: by, Mention: slacktest.Bot(), Text: text})
-	return thread, w.srv.Await(channel, thread, question)
-}
-
-func question(m slacktest.Message) bool {
-	return slices.ContainsFunc(slices.Concat(m.Buttons()...), func(s string) bool { return strings.HasPrefix(s, "Deny") })
-}
-
-func decided(word string) func(slacktest.Message) bool {
-	return func(m slacktest.Message) bool { return len(m.Buttons()) == 0 && strings.Contains(m.Shown(), word) }
-}
-
-func (w *cardWorld) until(what string, ok func() bool) {
-	w.t.Helper()
-	limit := time.After(20 * time.Second)
-	for !ok() {
-		select {
-		case <-limit:
-			w.t.Fatalf("waited in vain for %s", what)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
-}
-
-// entries are those of the audit log that say what.
-func (w *cardWorld) entries(what string) []audit.Entry {
-	w.t.Helper()
-	var out []audit.Entry
-	if err := audit.Read(w.t.Context(), w.store, audit.Filter{What: what}, func(e audit.Entry) error { out = append(out, e); return nil }); err != nil {
-		w.t.Fatal(err)
-	}
-	return out
-}
-
-// action is the code block of a card: what is to run.
-func action(m slacktest.Message) string {
-	_, rest, _ := strings.Cut(m.Shown(), "```")
-	shown, _, _ := strings.Cut(rest, "```")
-	return shown
-}
 
 // An approver is asked in their own conversation, with the same action; a press there decides, once, and all copies show it and have no buttons.
 func TestApproverIsAskedAlone(t *testing.T) {
-	w := cards(t, func(c *config.Config) { c.Approvals.Notify = "dm" })
+	w := withBob(t, func(c *config.Config) { c.Approvals.Notify = "dm" })
 	channel := w.srv.Channel()
 	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
 	w.until("a conversation with the approver", func() bool { return w.srv.DirectOf(slacktest.Ann) != "" })
@@ -147,7 +46,7 @@ func TestApproverIsAskedAlone(t *testing.T) {
 
 // Whom the platform does not let the bot write to is noted, and nothing waits for them. Two that press at once decide once.
 func TestCopyThatIsNotTaken(t *testing.T) {
-	w := cards(t, func(c *config.Config) {
+	w := withBob(t, func(c *config.Config) {
 		c.Approvals.Notify = "dm"
 		c.Access.Approvers = []core.Person{id(slacktest.Eve), "slack:T0OTHER01/U0GONE0001"}
 	})
@@ -176,7 +75,7 @@ func TestCopyThatIsNotTaken(t *testing.T) {
 
 // With channel the card stands around the thread too, and is decided there.
 func TestCardInTheChannel(t *testing.T) {
-	w := cards(t, func(c *config.Config) { c.Approvals.Notify = "channel" })
+	w := withBob(t, func(c *config.Config) { c.Approvals.Notify = "channel" })
 	channel := w.srv.Channel()
 	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt and write eggs to eggs.txt at once")
 	copied := w.srv.Await(channel, "", func(m slacktest.Message) bool { return len(m.Buttons()) > 0 })
@@ -195,7 +94,7 @@ func TestCardInTheChannel(t *testing.T) {
 // Deny with reason shows a form; what is filled in reaches the model and stands on the card, in every copy. Who has lost the right meanwhile decides nothing, and a press
 // that comes too late is told how a reason is typed.
 func TestDenyWithReason(t *testing.T) {
-	w := cards(t, func(c *config.Config) { c.Approvals.Notify = "channel" })
+	w := withBob(t, func(c *config.Config) { c.Approvals.Notify = "channel" })
 	channel := w.srv.Channel()
 	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
 	w.srv.Press(channel, slacktest.Ann, card.TS, "Deny with reason")
@@ -241,7 +140,7 @@ func TestDenyWithReason(t *testing.T) {
 
 // The page of one's own: what one may decide, with the buttons that the card has, and one's sessions with a way into their threads. It follows what is pressed on it.
 func TestHomePage(t *testing.T) {
-	w := cards(t)
+	w := withBob(t)
 	channel := w.srv.Channel()
 	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
 	w.srv.OpenHome(slacktest.Ann, "home")
@@ -292,7 +191,7 @@ func TestHomePage(t *testing.T) {
 
 // The list has pages, and buttons for those sessions that one may direct.
 func TestListOnSlack(t *testing.T) {
-	w := cards(t)
+	w := withBob(t)
 	channel := w.srv.Channel()
 	for range 9 {
 		w.srv.Say(slacktest.Post{Channel: channel, By: slacktest.Bob, Mention: slacktest.Bot(), Text: "repeat after me: hello"})
@@ -324,7 +223,7 @@ func TestListOnSlack(t *testing.T) {
 
 // Who may not decide is told so alone, by name, and asks who may: they get the card in their own conversation.
 func TestAskWhoMayDecide(t *testing.T) {
-	w := cards(t, func(c *config.Config) { c.Access.Viewers = []core.Person{id(slacktest.Eve)} })
+	w := withBob(t, func(c *config.Config) { c.Access.Viewers = []core.Person{id(slacktest.Eve)} })
 	channel := w.srv.Channel()
 	thread, card := w.asks(channel, slacktest.Bob, "write milk to fridge.txt")
 	w.srv.Press(channel, slacktest.Eve, card.TS, "Approve once")
@@ -346,7 +245,7 @@ func TestAskWhoMayDecide(t *testing.T) {
 
 // BenchmarkPress measures from the press of Deny to the card that shows it: through the store and the whole way out.
 func BenchmarkPress(b *testing.B) {
-	w := cards(b)
+	w := withBob(b)
 	channel := w.srv.Channel()
 	var took []time.Duration
 	for b.Loop() {

@@ -203,7 +203,7 @@ func TestB029LostOnSlack(t *testing.T) {
 
 // B031: whoever may not decide is told so alone, with who can; the question stays for who may.
 func TestB031OnlyWhoMayOnSlack(t *testing.T) {
-	w := onSlack(t, func(cfg *config.Config) { cfg.Access.Operators = []core.Person{onSlackPerson(slacktest.Bob)} })
+	w := onSlack(t, func(cfg *config.Config) { cfg.Access.Operators = []core.Person{id(slacktest.Bob)} })
 	room, thread := w.begin()
 	w.say(room, thread, slacktest.Ann, "write x to a.txt")
 	card := w.card(room, thread)
@@ -262,7 +262,7 @@ func TestB074OtherCompaniesOnSlack(t *testing.T) {
 		t.Errorf("somebody of another company was heard: %q", got)
 	}
 
-	w = onSlack(t, func(cfg *config.Config) { cfg.Access.Operators = []core.Person{onSlackPerson(slacktest.Eve)} })
+	w = onSlack(t, func(cfg *config.Config) { cfg.Access.Operators = []core.Person{id(slacktest.Eve)} })
 	room, _ = w.begin()
 	own := w.srv.Say(slacktest.Post{Channel: room, By: slacktest.Eve, Mention: slacktest.Bot(), Text: "repeat after me: named", Source: slacktest.OtherTeam})
 	w.srv.Await(room, own, says("named"))

@@ -1,139 +1,16 @@
 package app_test
 
 import (
-	"context"
 	"encoding/json"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
-	"golang.org/x/sync/errgroup"
-
-	"paragents/adapters/slack"
 	"paragents/adapters/slack/slacktest"
-	"paragents/bot/attend"
-	"paragents/cmd/paragents/app"
-	"paragents/cmd/paragents/config"
-	"paragents/core"
 	"paragents/core/access"
 	"paragents/core/audit"
-	"paragents/core/state"
-	"paragents/store"
-	"paragents/store/local"
 )
-
-// slackWorld is the whole bot on the wire of a Slack fake, with the demo model and a store in a file. Ann is admin.
-type slackWorld struct {
-	t     *testing.T
-	srv   *slacktest.Server
-	dir   string
-	store store.Store
-	set   []func(*config.Config)
-	app   *app.App // that was started last
-	stop  func()   // it
-	up    int      // replicas
-}
-
-func onSlack(t *testing.T, set ...func(*config.Config)) *slackWorld {
-	t.Helper()
-	st, err := local.Open(t.Context(), local.Config{Path: filepath.Join(t.TempDir(), "state.db"), NoSync: true, Private: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	return &slackWorld{t: t, srv: slacktest.New(t), dir: t.TempDir(), store: st, set: set}
-}
-
-// onSlackPerson is a person of the fake as the bot knows them.
-func onSlackPerson(p slacktest.Person) core.Person {
-	return core.Person("slack:" + p.Team + "/" + p.ID)
-}
-
-// serve starts one replica and waits until it is connected; the returned function stops it.
-func (w *slackWorld) serve() (stop func()) {
-	w.t.Helper()
-	cfg := config.Default()
-	cfg.LLM.Provider = "demo"
-	cfg.Workspaces[0].Path = w.dir
-	cfg.Access.Admins = []core.Person{onSlackPerson(slacktest.Ann)}
-	cfg.Lease = 6 * time.Second
-	cfg.Listen = ""
-	for _, set := range w.set {
-		set(cfg)
-	}
-	ad, err := slack.New(slack.Config{BotToken: slacktest.BotToken, AppToken: slacktest.AppToken, APIURL: w.srv.URL(), HTTPClient: w.srv.Client()})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	s := &app.Setup{Version: "test", Stderr: w.t.Output()}
-	a, err := s.New(cfg, w.store, "", s.Logger(), app.Options{Adapters: []core.Adapter{ad}, Reaches: func(p core.Place) bool { return p.Platform == "slack" }})
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	w.app = a
-	_, ever := w.srv.Sockets()
-	w.up++
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan error, 1)
-	var g errgroup.Group
-	g.Go(func() error { return a.Run(ctx, func() {}) })
-	go func() { done <- g.Wait() }()
-	stopped := false
-	stop = func() {
-		if stopped {
-			return
-		}
-		stopped = true
-		w.up--
-		cancel()
-		if err := <-done; err != nil {
-			w.t.Error(err)
-		}
-		a.Close()
-	}
-	w.stop = stop
-	w.t.Cleanup(stop)
-	w.srv.Connected(2*w.up, ever+2)
-	return stop
-}
-
-// heard is until when the store says that somebody listened.
-func (w *slackWorld) heard() time.Time {
-	w.t.Helper()
-	h, _, err := state.Get[attend.Heard](w.t.Context(), w.store, state.HeardKey("slack"))
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	return h.Value.Until
-}
-
-// away makes the store remember that nobody has listened for a time.
-func (w *slackWorld) away(d time.Duration) {
-	w.t.Helper()
-	var b state.Batch
-	b.Put(state.HeardKey("slack"), attend.Heard{Until: time.Now().Add(-d)}, 0)
-	if _, err := b.Commit(w.t.Context(), w.store); err != nil {
-		w.t.Fatal(err)
-	}
-}
-
-// said are the bot's messages in a thread that begin with a text, in order.
-func (w *slackWorld) said(channel, thread, begin string) []string {
-	var out []string
-	for _, m := range w.srv.Messages(channel, thread) {
-		if m.Author.ID == slacktest.BotUser && strings.HasPrefix(m.Shown(), begin) {
-			out = append(out, strings.TrimSpace(m.Shown()))
-		}
-	}
-	return out
-}
-
-func (w *slackWorld) until(what string, done func() bool) {
-	w.t.Helper()
-	(&world{t: w.t}).until(what, done)
-}
 
 // What was written while every replica was down becomes exactly one prompt each, in order: in a thread, in a private conversation, and a mention that began a thread
 // with what its author wrote in that. What is old is asked about. Without an outage nothing is looked for.
@@ -246,34 +123,6 @@ func TestCatchUpOnceOverAllReplicas(t *testing.T) {
 	}
 }
 
-// card waits for an approval in a thread.
-func (w *slackWorld) card(channel, thread string) slacktest.Message {
-	w.t.Helper()
-	return w.srv.Await(channel, thread, func(m slacktest.Message) bool { return slices.Contains(slices.Concat(m.Buttons()...), "Approve once") })
-}
-
-// told is everything beside the prompts that the model was told in the sessions of a channel.
-func (w *slackWorld) told() string {
-	w.t.Helper()
-	views, err := w.app.Scheduler.List(w.t.Context(), state.Sessions, 100, true)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	var out []string
-	for _, v := range views {
-		records, err := w.app.Scheduler.Transcript(w.t.Context(), v.Session.ID)
-		if err != nil {
-			w.t.Fatal(err)
-		}
-		for _, r := range records {
-			if r.Kind == core.RecordNote {
-				out = append(out, r.Text)
-			}
-		}
-	}
-	return strings.Join(out, "\n")
-}
-
 // B071: mentioned in a thread that others have begun, the bot gets what they wrote as quoted data that names them; it starts nothing, the approval card says that it
 // came in, and what is written later comes as it always does.
 func TestB071MentionedInAThread(t *testing.T) {
@@ -330,7 +179,7 @@ func TestAskForAccess(t *testing.T) {
 	asked := w.srv.Await(direct, "", func(m slacktest.Message) bool {
 		return slices.EqualFunc(m.Buttons(), [][]string{{"Viewer", "Operator"}, {"No"}}, slices.Equal)
 	})
-	if !strings.Contains(asked.Shown(), "Bob") || !strings.Contains(asked.Shown(), string(onSlackPerson(slacktest.Bob))) {
+	if !strings.Contains(asked.Shown(), "Bob") || !strings.Contains(asked.Shown(), string(id(slacktest.Bob))) {
 		t.Errorf("the admin reads %q", asked.Shown())
 	}
 	w.srv.Press(direct, slacktest.Ann, asked.TS, "Operator")
@@ -447,12 +296,12 @@ func TestCodeOfTheTerminal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if stored.Everywhere[onSlackPerson(slacktest.Bob)] != access.Admin || len(stored.Everywhere) != 1 {
+	if stored.Everywhere[id(slacktest.Bob)] != access.Admin || len(stored.Everywhere) != 1 {
 		t.Errorf("roles are %v", stored.Everywhere)
 	}
 	invited := 0
 	if err := audit.Read(t.Context(), w.store, audit.Filter{What: "invited"}, func(e audit.Entry) error {
-		if invited++; e.Who != "terminal:rob@host" || e.Outcome != string(onSlackPerson(slacktest.Bob))+" is admin" {
+		if invited++; e.Who != "terminal:rob@host" || e.Outcome != string(id(slacktest.Bob))+" is admin" {
 			t.Errorf("the audit log says %+v", e)
 		}
 		return nil
