@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"paragents/core"
 	"paragents/core/state"
@@ -106,24 +107,40 @@ func (r *Reader) StoredRules(ctx context.Context, key store.Key) (state.Rules, e
 
 // Transcript reads a session's records, oldest first.
 func (r *Reader) Transcript(ctx context.Context, id core.SessionID) ([]core.Record, error) {
-	var out []core.Record
-	for from := int64(0); ; {
+	raw, err := r.log(ctx, id, 0)
+	if err != nil {
+		return nil, err
+	}
+	return decode(nil, raw)
+}
+
+// log reads the records of a session's transcript from a position on.
+func (r *Reader) log(ctx context.Context, id core.SessionID, from int64) ([]store.Record, error) {
+	var out []store.Record
+	for {
 		page, err := r.store.Read(ctx, state.Transcript(id), from, 0)
 		if err != nil {
 			return nil, fmt.Errorf("read transcript: %w", err)
 		}
-		for _, raw := range page {
-			var rec core.Record
-			if err := json.Unmarshal(raw.Value, &rec); err != nil {
-				return nil, fmt.Errorf("read transcript at %d: %w", raw.Position, err)
-			}
-			out = append(out, rec)
-			from = raw.Position + 1
-		}
+		out = append(out, page...)
 		if len(page) < store.MaxScan {
 			return out, nil
 		}
+		from = page[len(page)-1].Position + 1
 	}
+}
+
+// decode adds what was read to records.
+func decode(records []core.Record, raw []store.Record) ([]core.Record, error) {
+	records = slices.Grow(records, len(raw))
+	for _, r := range raw {
+		var rec core.Record
+		if err := json.Unmarshal(r.Value, &rec); err != nil {
+			return nil, fmt.Errorf("read transcript at %d: %w", r.Position, err)
+		}
+		records = append(records, rec)
+	}
+	return records, nil
 }
 
 // Size is how many bytes a session's transcript has.

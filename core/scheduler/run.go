@@ -67,13 +67,13 @@ func (r *Run) Alive() bool { return r.s.Alive(r.replica) }
 // Now is the store's time.
 func (r *Run) Now() time.Time { return r.s.clock.Now() }
 
-// Transcript reads all records of the session, oldest first, waiting for a store that is away.
+// Transcript reads all records of the session, oldest first, waiting for a store that is away. Nobody may change them.
 func (r *Run) Transcript(ctx context.Context) (out []core.Record, err error) {
 	if r.virgin {
 		return []core.Record{*r.first}, nil
 	}
 	err = r.insist(ctx, func() error {
-		out, err = r.s.Transcript(ctx, r.Session.ID)
+		out, err = r.s.memory.Transcript(ctx, r.Session.ID)
 		return err
 	})
 	return out, err

@@ -20,6 +20,7 @@ import (
 	"paragents/core/fleet"
 	"paragents/core/freeze"
 	"paragents/core/orders"
+	"paragents/core/reader"
 	"paragents/core/replica"
 	"paragents/core/reserve"
 	"paragents/core/state"
@@ -143,14 +144,15 @@ type Scheduler struct {
 	*replica.Self  // this process among the others
 	*orders.Orders // what people wish
 
-	cfg   Config
-	store store.Store
-	log   *slog.Logger
-	clock state.Clock
-	books *reserve.Keeper
-	ice   freeze.Watch
-	slots *semaphore.Weighted
-	wake  chan struct{} // capacity 1: look at ready now
+	cfg    Config
+	store  store.Store
+	log    *slog.Logger
+	clock  state.Clock
+	books  *reserve.Keeper
+	memory *reader.Memory
+	ice    freeze.Watch
+	slots  *semaphore.Weighted
+	wake   chan struct{} // capacity 1: look at ready now
 	// missed: there was no slot for something that may be ready. early: a session was ready that could not be held yet, because this replica had not let go of it
 	// or its quota was used up.
 	missed, early atomic.Bool
@@ -159,6 +161,9 @@ type Scheduler struct {
 	held  map[core.SessionID]*holding
 	floor *floor // nil while this replica takes no sessions
 }
+
+// memory is how many bytes of transcripts a replica keeps at hand, as stored: those of some hundred sessions.
+const memory = 8 << 20
 
 // New makes a scheduler; Run sets it to work.
 func New(cfg Config) *Scheduler {
@@ -173,6 +178,7 @@ func New(cfg Config) *Scheduler {
 	}
 	s.books = &reserve.Keeper{Store: cfg.Store, Clock: &s.clock, Mode: cfg.Conflicts, Fold: cfg.Fold}
 	s.Orders = orders.New(orders.Config{Store: cfg.Store, Clock: &s.clock, Books: s.books, MaxQueue: cfg.MaxQueue})
+	s.memory = reader.NewMemory(s.Reader, memory)
 	s.Self = replica.New(replica.Config{Store: cfg.Store, Clock: &s.clock, Lease: cfg.Lease, Terms: cfg.Terms, Held: s.occupied, Beat: cfg.Beat, Renewed: s.orders,
 		Lost: func() { s.drop(errLost); cfg.Lost() }, Back: s.poke, Host: cfg.Host, Version: cfg.Version, Logger: cfg.Logger})
 	return s
