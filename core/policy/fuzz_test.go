@@ -167,12 +167,12 @@ func benchmark(b *testing.B, input string) {
 	}
 }
 
-func BenchmarkOneCommand(b *testing.B) { benchmark(b, "git status") }
+func BenchmarkJudgeOneCommand(b *testing.B) { benchmark(b, "git status") }
 
-// BenchmarkUsualLine should stay below 100 µs.
-func BenchmarkUsualLine(b *testing.B) {
+// BenchmarkJudgeUsualLine should stay below 100 µs.
+func BenchmarkJudgeUsualLine(b *testing.B) {
 	benchmark(b, "cd src && go test ./... 2>&1 | head -20; cat go.mod")
 }
 
-// BenchmarkFullSize should stay below 100 ms.
-func BenchmarkFullSize(b *testing.B) { benchmark(b, strings.Repeat("true;", 64<<10/5)) }
+// BenchmarkJudgeFullSize should stay below 100 ms.
+func BenchmarkJudgeFullSize(b *testing.B) { benchmark(b, strings.Repeat("true;", 64<<10/5)) }
