@@ -16,6 +16,7 @@ import (
 type candidate struct {
 	session state.Doc[core.Session]
 	prompt  state.Doc[core.Prompt]
+	back    bool // the prompt is held back: only letters are to be sent
 }
 
 // scanPage is how many ready sessions are looked at together; scanPages, how far a look goes past sessions that others hold.
@@ -164,11 +165,8 @@ const aloneFor = 5 * time.Minute
 // start holds a candidate in a goroutine of its own, if a slot is free. A prompt that was taken over twice gets the replica for itself.
 func (s *Scheduler) start(c candidate) {
 	weight := int64(1)
-	if p := c.prompt.Value; p.Takeovers >= 2 && s.clock.Now().Sub(p.Since) < aloneFor {
+	if p := c.prompt.Value; !c.back && p.Takeovers >= 2 && s.clock.Now().Sub(p.Since) < aloneFor {
 		weight = int64(s.cfg.MaxInFlight)
-	}
-	if runnable(c.session.Value, c.prompt) && s.frozen(c.session.Value.Workspace, c.prompt.Value.Author) {
-		return
 	}
 	if h := s.seat(c.session.Value.ID, weight); h != nil {
 		go func() {
@@ -203,7 +201,7 @@ func (s *Scheduler) claimOnce(h *holding, c candidate) (*Run, error) {
 	b := moves.Durable(&s.clock)
 	b.Expect(state.SessionKey(c.session.Value.ID), c.session.Version)
 	b.RemoveFrom(state.Ready, string(c.session.Value.ID))
-	if !runnable(c.session.Value, c.prompt) {
+	if c.back || !runnable(c.session.Value, c.prompt) {
 		p = core.Prompt{}
 	} else if err := s.count(h.ctx, b, c.session.Value, p); err != nil {
 		return nil, err
@@ -221,6 +219,7 @@ func (s *Scheduler) claimOnce(h *holding, c candidate) (*Run, error) {
 	}
 	s.clock.Observe(res.Time)
 	run.own(res)
+	run.back = c.back
 	return run, nil
 }
 

@@ -45,39 +45,55 @@ func (s *Scheduler) pages() int {
 	return 8 * scanPages
 }
 
-// within leaves out the candidates whose quota is used up, counting those before them.
+// within holds candidates back whose prompt is frozen, or whose quota is used up, counting those before them. Those of which there are no letters to send either are left out.
 func (s *Scheduler) within(ctx context.Context, found []candidate) ([]candidate, error) {
-	if s.cfg.MaxPerPerson == 0 && s.cfg.MaxPerWorkspace == 0 {
-		return found, nil
-	}
 	used := map[store.Index]int{}
-	var out []candidate
-next:
+	out := found[:0]
 	for _, c := range found {
-		if !runnable(c.session.Value, c.prompt) {
-			out = append(out, c)
-			continue
-		}
-		all := s.limits(c.session.Value, c.prompt.Value)
-		for _, l := range all {
-			if _, counted := used[l.index]; !counted {
-				page, err := s.store.Scan(ctx, l.index, store.Range{Limit: 1})
+		if runnable(c.session.Value, c.prompt) {
+			may, err := s.mayRun(ctx, c, used)
+			if err != nil {
+				return nil, err
+			}
+			if !may {
+				letters, err := s.store.Read(ctx, state.Lane(c.session.Value.ID), 0, 1)
 				if err != nil {
 					return nil, err
 				}
-				used[l.index] = int(page.Total)
+				if len(letters) == 0 {
+					continue
+				}
+				c.back = true
 			}
-			if used[l.index] >= l.most {
-				s.early.Store(true)
-				continue next
-			}
-		}
-		for _, l := range all {
-			used[l.index]++
 		}
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// mayRun reports whether a candidate's prompt may run now, and if so counts it.
+func (s *Scheduler) mayRun(ctx context.Context, c candidate, used map[store.Index]int) (bool, error) {
+	if s.frozen(c.session.Value.Workspace, c.prompt.Value.Author) {
+		return false, nil
+	}
+	all := s.limits(c.session.Value, c.prompt.Value)
+	for _, l := range all {
+		if _, counted := used[l.index]; !counted {
+			page, err := s.store.Scan(ctx, l.index, store.Range{Limit: 1})
+			if err != nil {
+				return false, err
+			}
+			used[l.index] = int(page.Total)
+		}
+		if used[l.index] >= l.most {
+			s.early.Store(true)
+			return false, nil
+		}
+	}
+	for _, l := range all {
+		used[l.index]++
+	}
+	return true, nil
 }
 
 // count makes a claim depend on its quotas; store.ErrConflict when one is used up.

@@ -3,12 +3,16 @@ package scheduler_test
 import (
 	"context"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"paragents/core"
+	"paragents/core/freeze"
 	"paragents/core/scheduler"
 	"paragents/core/scheduler/schedtest"
 	"paragents/core/state"
@@ -111,6 +115,68 @@ func TestRemindIsConfigurable(t *testing.T) {
 			if got := len(mail.Of(p.ID, core.EventReminder)); early != 0 || got != want {
 				t.Errorf("remind %s: %d reminders before, %d after, want %d", after, early, got, want)
 			}
+		})
+	}
+}
+
+// A prompt that is held back, because it is frozen or its quota is used up, holds back no letters: a decision is shown at once, and nothing is claimed in vain after that.
+func TestLettersOfWhatIsHeldBack(t *testing.T) {
+	for name, cfg := range map[string]config{"frozen": {}, "over its quota": {MaxPerPerson: 1}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := schedtest.Open(t)
+				gate := make(chan struct{})
+				cfg := cfg
+				cfg.Agent = schedtest.Agent(func(ctx context.Context, run *scheduler.Run) outcome {
+					if run.Prompt.Text == "long" {
+						select {
+						case <-gate:
+						case <-ctx.Done():
+							return outcome{State: core.Queued}
+						}
+						return schedtest.Done(ctx, run)
+					}
+					return asking(ctx, run)
+				})
+				r := newReplica(t, s, nil, cfg)
+				var claims atomic.Int64
+				r.Store.Before = func(b store.Batch) error {
+					if slices.ContainsFunc(b.Put, func(p store.Put) bool { return strings.HasPrefix(string(p.Key), "claim/") }) {
+						claims.Add(1)
+					}
+					return nil
+				}
+				schedtest.Run(t, r)
+				settle(time.Second)
+				p := r.Submit(t, "", "asks").Prompt
+				settle(time.Second)
+				a := waitsFor(t, r, p.ID)
+				if name == "frozen" {
+					must(t, r.Freeze(t.Context(), freeze.All, boss, "a look"))
+				} else {
+					r.Submit(t, "", "long")
+				}
+				settle(time.Second)
+				_, err := r.Decide(t.Context(), a.ID, yes(boss))
+				must(t, err)
+				settle(2 * time.Second)
+				wantState(t, r, p.ID, core.Queued)
+				if n := len(r.Mail.Of(p.ID, core.EventApproval)); n != 2 {
+					t.Errorf("%d letters about the approval, want the question and the decision", n)
+				}
+				was := claims.Load()
+				settle(time.Minute)
+				if n := claims.Load() - was; n > 0 {
+					t.Errorf("it was claimed %d times more", n)
+				}
+				if name == "frozen" {
+					must(t, r.Thaw(t.Context(), freeze.All, boss))
+				} else {
+					close(gate)
+				}
+				settle(2 * time.Second)
+				wantEnd(t, r, p.ID, core.Done)
+			})
 		})
 	}
 }

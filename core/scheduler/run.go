@@ -25,6 +25,7 @@ type Run struct {
 	fence   store.Fence
 	first   *core.Record // the prompt's own record, if this run wrote it
 	virgin  bool         // there is nothing else in the transcript
+	back    bool         // the session's prompt is held back, and this is for its letters
 }
 
 // ErrParked asks the agent to stop at this boundary, with the outcome Queued: the replica is shutting down, or a person paused the prompt.

@@ -253,6 +253,8 @@ func (s *Scheduler) release(r *Run, finish func(*state.Batch), again time.Durati
 			b.RemoveFrom(state.ByAuthor(r.Prompt.Author), string(r.Session.ID))
 		}
 		switch {
+		case runnable(sess.Value, p) && r.back && again > 0: // nobody looks for it more often than that while it is held back
+			b.InsertNow(state.Ready, string(r.Session.ID), min(again, time.Second))
 		case runnable(sess.Value, p):
 			b.Ready(r.Session.ID)
 		case again > 0:
