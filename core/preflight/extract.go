@@ -22,7 +22,7 @@ var (
 	shells    = set("sh bash shell zsh console terminal shell-session")
 	bullet    = lazy.Compile(`^\s*(?:[-*•]\s+|\d{1,3}[.)、]\s*)?`)
 	codeSpan  = lazy.Compile("`([^`]+)`")
-	runPhrase = lazy.Compile(`(?i)(?:\b(?:run|execute|exec)\s+(?:(?:the|this|following|command|shell|bash)\s+)*|(?:执行|运行|跑)(?:一下|下)?(?:命令)?)[:：]?\s*`)
+	runPhrase = lazy.Compile(`(?i)(?:\b(?:run|execute|exec)(?:\s+(?:the|this|these|following|commands?|shell|bash))*(?:\s*[:：]|\s)|\b(?:running|commands?|cmd|do|try)\s*[:：]|(?:执行|运行|跑)(?:一下|下)?(?:以下)?(?:命令)?[:：]?)\s*`)
 	gitWord   = lazy.Compile(`\bgit\s+[a-z][a-z-]+`)
 	// negation ends in what forbids the thing that follows.
 	negation = lazy.Compile(`(?i)(?:\b(?:do not|don['’]?t|never|without|not|avoid|cannot|can['’]?t|stop|no)\W+(?:\w+\W+){0,2}|(?:不要|不用|不必|不得|(?:^|[^能])不能|(?:^|[^可])不可|无需|禁止|请?勿|避免|没有|先不|(?:^|[^特分识级类区个性告])别)[^，。；！？,;]{0,8})$`)
@@ -126,7 +126,7 @@ func lineCommands(line string, most int) (prose string, commands []found) {
 	}
 	take(codeSpan, func(at []int) (string, int, int) {
 		cmd := strings.TrimSpace(line[at[2]:at[3]])
-		before := strings.ToLower(strings.TrimSpace(line[:at[0]]))
+		before := strings.ToLower(strings.TrimRight(line[:at[0]], " :："))
 		asked := strings.HasSuffix(before, "run") || strings.HasSuffix(before, "行")
 		if isCommand(cmd, inCode) || asked && isCommand(cmd, afterRun) {
 			return cmd, at[0], at[1]
