@@ -40,6 +40,9 @@ func (d *Desk) Verify(ctx context.Context, v *visit.Visit, c grammar.Command) er
 	return nil
 }
 
+var proven = map[audit.Proven]string{audit.ProvenShown: phrase.ProvenShown, audit.ProvenRefused: phrase.ProvenRefused, audit.ProvenApproved: phrase.ProvenApproved,
+	audit.ProvenStarted: phrase.ProvenStarted, audit.ProvenRun: phrase.ProvenRun}
+
 // Proof is a receipt as people read it.
 func Proof(r audit.Receipt) string {
 	var b strings.Builder
@@ -47,7 +50,7 @@ func Proof(r audit.Receipt) string {
 		fmt.Fprintf(&b, "- %s\n", phrase.Escape(l))
 	}
 	if len(r.Problems) == 0 {
-		b.WriteString(phrase.Proved)
+		b.WriteString(proven[r.Proven])
 	}
 	for _, p := range r.Problems {
 		fmt.Fprintf(&b, "- **%s**\n", phrase.Escape(p))

@@ -160,9 +160,18 @@ func (c verifyCmd) Run(ctx context.Context, s *app.Setup) error {
 		if len(r.Problems) > 0 {
 			return exit(1)
 		}
-		fmt.Println("✓ shown = approved = run")
+		fmt.Println("✓", proven[r.Proven])
 		return nil
 	})
+}
+
+// proven says in a line what a receipt proves.
+var proven = map[audit.Proven]string{
+	audit.ProvenShown:    "shown; it is not decided yet, and nothing ran",
+	audit.ProvenRefused:  "shown, and not approved; nothing ran",
+	audit.ProvenApproved: "shown = approved; nothing ran yet",
+	audit.ProvenStarted:  "shown = approved = started, once; how it ended is not known",
+	audit.ProvenRun:      "shown = approved = run, once",
 }
 
 type freezeCmd struct {

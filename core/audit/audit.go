@@ -260,11 +260,23 @@ func Verify(ctx context.Context, s store.Store) (Report, error) {
 	return out, nil
 }
 
-// Receipt is what Check found about one approval: that what was shown, what was approved and what ran are the same, once.
+// Receipt is what Check found about one approval: that what was shown, what was approved and what ran are the same, once, as far as it has come.
 type Receipt struct {
 	Lines    []string // what happened, in order
-	Problems []string // none: shown = approved = run
+	Problems []string // none: it is so
+	Proven   Proven   // without problems
 }
+
+// Proven is how far the same action has come.
+type Proven string
+
+const (
+	ProvenShown    Proven = "shown"    // it is not decided, and nothing ran
+	ProvenRefused  Proven = "refused"  // nobody approved it, and nothing ran
+	ProvenApproved Proven = "approved" // as it was shown; nothing has run
+	ProvenStarted  Proven = "started"  // as it was shown and approved, once; how it ended is not known
+	ProvenRun      Proven = "run"      // as it was shown and approved, once
+)
 
 // Check compares an approval with the audit log and its session's transcript.
 func Check(ctx context.Context, s store.Store, id core.ApprovalID) (Receipt, error) {
@@ -296,7 +308,7 @@ func Check(ctx context.Context, s store.Store, id core.ApprovalID) (Receipt, err
 	if err != nil {
 		return out, err
 	}
-	begun, ended := 0, 0
+	begun, known := 0, false // what ran, and whether its end is known
 	err = walk(ctx, s, state.Transcript(v.Session), 0, func(r store.Record) error {
 		var rec core.Record
 		if err := json.Unmarshal(r.Value, &rec); err != nil {
@@ -310,7 +322,7 @@ func Check(ctx context.Context, s store.Store, id core.ApprovalID) (Receipt, err
 				problem("what ran has digest %.12s, and %.12s was approved", rec.Digest, v.Digest)
 			}
 		case rec.Kind == core.RecordResult && rec.Call == v.Call && rec.Prompt == v.Prompt:
-			ended++
+			known = known || rec.Ending != core.EndUnknown
 			out.Lines = append(out.Lines, fmt.Sprintf("%s result: %s", rec.Time.Format(time.RFC3339), rec.Ending))
 		}
 		return nil
@@ -328,6 +340,18 @@ func Check(ctx context.Context, s store.Store, id core.ApprovalID) (Receipt, err
 	}
 	if counts["decided"] > 1 {
 		problem("it was decided %d times", counts["decided"])
+	}
+	switch {
+	case v.State == core.Pending:
+		out.Proven = ProvenShown
+	case v.State != core.Approved:
+		out.Proven = ProvenRefused
+	case begun == 0:
+		out.Proven = ProvenApproved
+	case !known:
+		out.Proven = ProvenStarted
+	default:
+		out.Proven = ProvenRun
 	}
 	return out, nil
 }

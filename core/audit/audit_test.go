@@ -175,14 +175,20 @@ func TestFilter(t *testing.T) {
 func TestReceipt(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(a *core.Approval, ran, decided *int)
-		want   string
+		want   string // of the problems
+		proven audit.Proven
 	}{
-		"in order":            {func(*core.Approval, *int, *int) {}, ""},
-		"ran twice":           {func(_ *core.Approval, ran, _ *int) { *ran = 2 }, "it ran 2 times"},
-		"ran when denied":     {func(a *core.Approval, _, _ *int) { a.State = core.Denied }, "it ran, and is denied"},
-		"another action":      {func(a *core.Approval, _, _ *int) { a.Action.Show = "rm -rf /" }, "the stored action has digest"},
-		"decided twice":       {func(_ *core.Approval, _, decided *int) { *decided = 2 }, "decided 2 times"},
-		"does not know of it": {func(a *core.Approval, _, _ *int) { a.Used = time.Time{} }, "does not know of it"},
+		"in order": {func(*core.Approval, *int, *int) {}, "", audit.ProvenRun},
+		"waits": {func(a *core.Approval, ran, decided *int) {
+			a.State, a.By, a.Used, *ran, *decided = core.Pending, "", time.Time{}, 0, 0
+		}, "", audit.ProvenShown},
+		"denied":              {func(a *core.Approval, ran, _ *int) { a.State, a.Used, *ran = core.Denied, time.Time{}, 0 }, "", audit.ProvenRefused},
+		"not run yet":         {func(a *core.Approval, ran, _ *int) { a.Used, *ran = time.Time{}, 0 }, "", audit.ProvenApproved},
+		"ran twice":           {func(_ *core.Approval, ran, _ *int) { *ran = 2 }, "it ran 2 times", audit.ProvenRun},
+		"ran when denied":     {func(a *core.Approval, _, _ *int) { a.State = core.Denied }, "it ran, and is denied", audit.ProvenRefused},
+		"another action":      {func(a *core.Approval, _, _ *int) { a.Action.Show = "rm -rf /" }, "the stored action has digest", audit.ProvenRun},
+		"decided twice":       {func(_ *core.Approval, _, decided *int) { *decided = 2 }, "decided 2 times", audit.ProvenRun},
+		"does not know of it": {func(a *core.Approval, _, _ *int) { a.Used = time.Time{} }, "does not know of it", audit.ProvenRun},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, nil)
@@ -200,7 +206,9 @@ func TestReceipt(t *testing.T) {
 				for range ran {
 					b.Append(state.Transcript(a.Session), core.Record{Kind: core.RecordIntent, Prompt: a.Prompt, Call: a.Call, Approval: a.ID, Digest: digest})
 				}
-				b.Append(state.Transcript(a.Session), core.Record{Kind: core.RecordResult, Prompt: a.Prompt, Call: a.Call, Ending: core.EndOK})
+				if ran > 0 {
+					b.Append(state.Transcript(a.Session), core.Record{Kind: core.RecordResult, Prompt: a.Prompt, Call: a.Call, Ending: core.EndOK})
+				}
 			})
 			r, err := audit.Check(t.Context(), s, a.ID)
 			if err != nil {
@@ -209,7 +217,10 @@ func TestReceipt(t *testing.T) {
 			if problems := strings.Join(r.Problems, "; "); c.want == "" && problems != "" || !strings.Contains(problems, c.want) {
 				t.Errorf("problems: %q, want %q", problems, c.want)
 			}
-			if len(r.Lines) < 3 {
+			if r.Proven != c.proven {
+				t.Errorf("it proves that it is %s, want %s", r.Proven, c.proven)
+			}
+			if len(r.Lines) < 1+decided+2*min(ran, 1) {
 				t.Errorf("the receipt says %q", r.Lines)
 			}
 		})

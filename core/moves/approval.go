@@ -15,6 +15,10 @@ func (b *Batch) Decide(key store.Key, a state.Doc[core.Approval], to core.Approv
 	if err := v.To(to, who, reason, now); err != nil {
 		return err
 	}
+	outcome := string(to)
+	if to == core.Approved {
+		outcome = strings.TrimSpace(outcome + " " + string(v.Scope))
+	}
 	b.Update(key, a.Version, v)
 	b.RemoveFrom(state.Pending, string(v.ID))
 	b.RemoveFrom(state.Due, state.DueExpire+string(v.ID))
@@ -24,7 +28,7 @@ func (b *Batch) Decide(key store.Key, a state.Doc[core.Approval], to core.Approv
 			Approvals: []core.ApprovalID{v.ID}, Trace: v.Trace}}, v.Copies)
 	b.Ready(v.Session)
 	b.Append(state.Audit, audit.Entry{Time: now, What: "decided", Session: v.SessionRef, Prompt: v.PromptRef, Request: v.Ref, Who: who, Tool: v.Action.Tool, Show: v.Action.Show, Digest: v.Digest,
-		Rule: v.Rule, Outcome: strings.TrimSpace(string(to) + " " + string(v.Scope)), Why: reason, Trace: v.Trace})
+		Rule: v.Rule, Outcome: outcome, Why: reason, Trace: v.Trace})
 	return nil
 }
 
