@@ -98,6 +98,22 @@ func TestExecJSON(t *testing.T) {
 	}
 }
 
+// TestExecFrozen: nothing is accepted that would wait for a thaw.
+func TestExecFrozen(t *testing.T) {
+	m := newMachine(t)
+	m.run("", "freeze", "all", "a look")
+	if _, problems, status := m.run("", "exec", "list files"); status != 1 || !strings.Contains(problems, "everything is frozen: a look") || !strings.Contains(problems, "thaw all") {
+		t.Errorf("status %d\n%s", status, problems)
+	}
+	if out, _, _ := m.run("", "sessions"); out != "" {
+		t.Errorf("there is a session: %s", out)
+	}
+	m.run("", "thaw", "all")
+	if _, problems, status := m.run("", "exec", "list files"); status != 0 {
+		t.Errorf("after the thaw: status %d\n%s", status, problems)
+	}
+}
+
 // TestWrongConfiguration: what is wrong is told with file and line, and the status is 2, whatever was asked for.
 func TestWrongConfiguration(t *testing.T) {
 	m := newMachine(t)

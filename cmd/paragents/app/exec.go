@@ -58,6 +58,12 @@ func (s *Setup) Exec(ctx context.Context, x Exec) (int, error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	a.premises.look(ctx, "")
+	if why, err := a.frozen(ctx, x.Workspace); err != nil || why != "" {
+		if why != "" {
+			fmt.Fprintln(s.Stderr, "paragents:", why)
+		}
+		return 1, err
+	}
 	ran := make(chan error, 1)
 	go func() { ran <- a.Scheduler.Run(ctx) }()
 	accepted, err := a.Scheduler.Accept(ctx, []scheduler.Submission{{New: &scheduler.NewSession{Workspace: x.Workspace}, Author: Me(), Place: place, Text: x.Text,
@@ -70,9 +76,7 @@ func (s *Setup) Exec(ctx context.Context, x Exec) (int, error) {
 		<-ran
 		return 0, err
 	}
-	select {
-	case <-out.done:
-	case <-ctx.Done():
+	if !s.ended(ctx, a, x.Workspace, out.done) {
 		if _, err := a.Scheduler.Cancel(context.WithoutCancel(ctx), accepted[0].Prompt.ID, Me()); err != nil && !errors.Is(err, core.ErrRefused) {
 			log.Warn("cannot cancel the prompt", "error", err)
 		}
@@ -83,6 +87,38 @@ func (s *Setup) Exec(ctx context.Context, x Exec) (int, error) {
 		return 0, err
 	}
 	return out.status(), nil
+}
+
+// frozen says why nothing runs in a workspace for whoever sits here; "" when it does.
+func (a *App) frozen(ctx context.Context, workspace string) (string, error) {
+	f, err := a.Scheduler.Frozen(ctx)
+	if err != nil {
+		return "", err
+	}
+	scope, ice, ok := f.Over(workspace, Me())
+	if !ok {
+		return "", nil
+	}
+	return fmt.Sprintf("%s is frozen: %s; nothing runs before `paragents thaw %s`", scope, ice.Reason, string(scope)), nil
+}
+
+// ended waits for a prompt's end, and says once if it waits for a thaw. It returns false when the context ended before.
+func (s *Setup) ended(ctx context.Context, a *App, workspace string, done <-chan struct{}) bool {
+	look := time.NewTicker(2 * time.Second)
+	defer look.Stop()
+	for told := false; ; {
+		select {
+		case <-done:
+			return true
+		case <-ctx.Done():
+			return false
+		case <-look.C:
+			if why, err := a.frozen(ctx, workspace); err == nil && why != "" && !told {
+				fmt.Fprintln(s.Stderr, "paragents:", why)
+				told = true
+			}
+		}
+	}
 }
 
 // workedIn says where an isolated session has worked: nobody is shown its work.
