@@ -37,6 +37,7 @@ type Adapter struct {
 
 	mu        sync.Mutex // over what is printed and asked; a line is read from a terminal under it
 	questions []question
+	behind    bool // the cursor stands behind a question
 	number    int
 }
 

@@ -248,6 +248,27 @@ func TestOtherLines(t *testing.T) {
 	}
 }
 
+// TestOwnLine: what is said while a question stands there begins a line of its own, and the question is asked again below it.
+func TestOwnLine(t *testing.T) {
+	s := newScreen(t, true)
+	s.asks("A", "y", "n")
+	s.reads()
+	if _, err := s.a.Send(t.Context(), core.Message{Text: "B is done"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.reads(); got != "\nB is done\n[y]  [n] > " {
+		t.Errorf("it shows %q", got)
+	}
+	s.types("n\n")
+	s.next()
+	if _, err := s.a.Send(t.Context(), core.Message{Text: "A was denied"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.reads(); got != "A was denied\n" {
+		t.Errorf("behind an answer it shows %q", got)
+	}
+}
+
 // TestNearlyAnAnswer: what can only be meant for the question, but is none of its answers, is no answer and no prompt: it is asked again, with the keys that answer it.
 func TestNearlyAnAnswer(t *testing.T) {
 	s := newScreen(t, true)

@@ -158,6 +158,7 @@ func (a *Adapter) typed(ctx context.Context) (line, token string, err error) {
 		if n == 0 {
 			return "", "", io.EOF
 		}
+		a.behind = false // the terminal has echoed the end of the line
 		line = strings.TrimSpace(strings.ToValidUTF8(string(buf[:n]), "\uFFFD"))
 		if len(a.questions) > 0 {
 			if t, ok := a.questions[0].keys[strings.ToLower(line)]; ok && line != "" {

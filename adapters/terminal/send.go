@@ -70,10 +70,17 @@ func (a *Adapter) ask() error {
 	if err := dropTyped(a.tty); err != nil {
 		return fmt.Errorf("ask on the terminal: %w", err)
 	}
-	return a.print(a.questions[0].text + " > ")
+	err := a.print(a.questions[0].text + " > ")
+	a.behind = true
+	return err
 }
 
+// print shows text on a line of its own.
 func (a *Adapter) print(text string) error {
+	if a.behind {
+		text = "\n" + text
+		a.behind = false
+	}
 	if _, err := fmt.Fprint(a.cfg.Out, text); err != nil {
 		return &core.SendError{Fault: core.FaultGone, Err: err}
 	}
