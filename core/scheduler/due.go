@@ -14,13 +14,6 @@ import (
 	"paragents/store"
 )
 
-// waiters lets blocked prompts go on whose paths are free.
-func (s *Scheduler) waiters(ctx context.Context) {
-	if err := s.Waiters(ctx); err != nil && ctx.Err() == nil {
-		s.log.Warn("cannot see whether blocked prompts can go on; trying again", "error", err)
-	}
-}
-
 // remindAgain is how long after the first reminder of an approval there is another: the next morning, as far as one can say who does not know people's time zone.
 const remindAgain = 18 * time.Hour
 
@@ -104,6 +97,13 @@ func (s *Scheduler) unanswered(ctx context.Context, b *moves.Batch, a core.Appro
 	b.Update(state.PromptKey(v.ID), p.Prompt.Version, *v)
 	b.Say(p.Session.Value, *v, core.Event{Type: core.EventQuestion, Text: v.Question, Choices: v.Choices}, true)
 	return nil
+}
+
+// waiters lets blocked prompts go on whose paths are free.
+func (s *Scheduler) waiters(ctx context.Context) {
+	if err := s.Waiters(ctx); err != nil && ctx.Err() == nil {
+		s.log.Warn("cannot see whether blocked prompts can go on; trying again", "error", err)
+	}
 }
 
 // keepDead is how long the name of a dead replica is kept.
